@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pytest_ngraph.cli import main
@@ -127,6 +128,37 @@ def test_importing_again_changes_nothing(tmp_path: Path) -> None:
     assert len(found.rows) == 1
     assert found.rows[0].latency is not None
     assert found.rows[0].latency[:2] == (0.0105, 0.01)
+
+
+def test_a_run_whose_results_two_files_have_counts_once(tmp_path: Path) -> None:
+    """As `--benchmark-autosave` and `--benchmark-json` write it: one without rounds, a moment earlier."""
+    random = np.random.default_rng(0)
+    for night in range(40):
+        seconds = 0.01 * float(random.normal(1, 0.02))
+        data = benchmark(night, seconds)
+        put(tmp_path / f"saved/{night:04}.json", data)
+        whole = benchmark(night, seconds, data=[seconds] * 5) | {"datetime": data["datetime"].replace(":00.5", ":02.1")}
+        put(tmp_path / f"json/{night}.json", whole)
+    store = tmp_path / "store"
+    assert main(["history", "import", str(tmp_path / "saved"), str(tmp_path / "json"), f"--store={store}"]) == 0
+    (found,) = loaded(store)
+    assert len(found.rows) == 40
+    assert not found.steps
+
+
+def test_a_benchmark_that_asv_adds_to_measured_commits_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    nights = [of_asv(night, 0.010) for night in range(5)]
+    store = tmp_path / "store"
+    imported(store, *nights)
+    added = [each | {"results": each["results"] | {"bench.time_new": [[0.02], [], "v", 1.0]}} for each in nights]
+    assert [(each.case_id, len(each.rows)) for each in imported(store, *added)] == [
+        ("bench.time_it", 5),
+        ("bench.time_new", 5),
+    ]
+    measured_again = of_asv(4, 0.011)
+    (found,) = (each for each in imported(store, measured_again) if each.case_id == "bench.time_it")
+    assert found.rows[-1].latency is not None
+    assert (len(found.rows), found.rows[-1].latency.value) == (5, 0.011)
 
 
 def test_results_of_asv_have_a_series_for_each_combination(tmp_path: Path) -> None:

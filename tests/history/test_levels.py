@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_ngraph.history.levels import Chain, changes_between, estimates
+from pytest_ngraph.history.levels import FLOOR, Chain, changes_between, estimates, noise_of
 
 
 def test_estimates_are_those_of_generalized_least_squares() -> None:
@@ -34,3 +34,15 @@ def test_without_links_a_change_is_the_difference_of_the_means() -> None:
     between = changes_between(chain, 1.0, np.zeros_like(places), places, np.full_like(places, 20))
     for one, other in zip(found, between, strict=True):
         assert one == pytest.approx(other)
+
+
+def test_equal_neighbours_do_not_make_the_noise_vanish() -> None:
+    """A clock that counts ticks: many medians are equal, to the last digit or up to rounding."""
+    values = np.random.default_rng(0).normal(0, 0.02, 4000)
+    for tick, ties in ((0.02, 0.2), (0.05, 0.6)):
+        rounded = np.round(values / tick) * tick + np.random.default_rng(1).normal(0, 1e-15, len(values))
+        assert np.mean(np.abs(np.diff(rounded)) < 1e-9) > ties
+        noise, _ = noise_of(Chain(rounded, None))
+        assert noise == pytest.approx(np.std(rounded), rel=0.1)
+    assert noise_of(Chain(np.zeros(40), None))[0] == FLOOR
+    assert noise_of(Chain(np.linspace(0, 1e-12, 40), None))[0] == FLOOR

@@ -54,6 +54,15 @@ def test_nights_that_spread_more_than_their_errors_say_raise_no_alarm() -> None:
     assert sum(map(bool, find([nights((120, 0.0), seed=seed, spread=3.0) for seed in range(200)]))) <= 1
 
 
+def test_seconds_in_ticks_of_a_clock_raise_no_alarm() -> None:
+    random = np.random.default_rng(0)
+    ticks = np.clip(np.round(random.normal(1, 0.02, (200, 40)) / 0.05), 19, 21)
+    assert not any(find([Chain(np.log(own), None) for own in ticks]))
+    values = np.repeat([0.0, 0.05], 20)
+    ((step,),) = find([Chain(values, None)])
+    assert step.place == 20
+
+
 def test_one_bad_night_is_no_step() -> None:
     for place in (0, 60, 119):
         chain = nights((120, 0.0))

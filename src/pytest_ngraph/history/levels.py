@@ -26,7 +26,7 @@ CUT = 3.0
 FLOOR = 0.0005
 """The least standard error that is believed (`metrics.history.LEAST`); equal programs have none."""
 ROUNDING = 1e-9
-"""Of a share of weights. Below it, both sides have as much."""
+"""Of a share of weights, and of the difference of two logarithms. Below it, both sides are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +101,24 @@ def noise_of(chain: Chain) -> tuple[float, float]:
     """Return by which factor nights spread more than their errors say, and the degrees of freedom of that.
 
     It comes from the differences between neighbours (von Neumann 1941), which slow changes and steps hardly touch, and
-    is moderated by the known errors as in Smyth (2004). Where errors are known, the factor is 1 or more.
+    is moderated by the known errors as in Smyth (2004). Where errors are known, the factor is 1 or more. Where they are
+    not, neighbours may be equal because a clock counts ticks. These do not say which differences are extreme, and a
+    night is then known to within a tick, of which the standard deviation is the 1/sqrt(12)th part.
     """
     variances = 1 / chain.weights
-    steps = np.diff(chain.values) / np.sqrt(variances[1:] + variances[:-1])
+    steps = np.abs(np.diff(chain.values)) / np.sqrt(variances[1:] + variances[:-1])
     steps = steps[~np.any([np.diff(link) for link in chain.links], axis=0)] if chain.links else steps
     prior = 0.0 if chain.errors is None else PRIOR_DOF
     if not len(steps):
         return 1.0, prior
-    typical = float(np.median(np.abs(steps))) / 0.6745
-    cut = np.minimum(np.abs(steps), CUT * typical)
+    telling = steps if chain.errors is not None else steps[steps > ROUNDING]
+    typical = float(np.median(telling)) / 0.6745 if len(telling) else 0.0
+    cut = np.minimum(steps, CUT * typical)
     own = EFFICIENCY * len(steps)
     square = (prior + own * float(np.mean(cut**2))) / (prior + own)
     if chain.errors is None:
-        return math.sqrt(square) or FLOOR, own
+        tick = math.sqrt(2) * float(telling.min()) if 0 < len(telling) < len(steps) else 0.0
+        return max(FLOOR, tick / math.sqrt(12), math.sqrt(square)), own
     return math.sqrt(max(1.0, square)), prior + own
 
 

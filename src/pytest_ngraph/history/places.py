@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
@@ -15,6 +16,8 @@ ENVIRONMENT = "environment"
 FEW = 4
 """Up to so many machines are taken to be machines. Of more, with hardly more results than machines, each is a container
 that gets another name every time."""
+SAME_S = 10.0
+"""Results of one commit and place are of one run up to so many seconds apart: a run writes several files in turn."""
 
 
 class Place(NamedTuple):
@@ -46,11 +49,13 @@ class Placed(NamedTuple):
 def separated(name: str, rows: Sequence[Row], place_of: Callable[[Row], Place]) -> list[Placed]:
     """Return the results of one name, apart for each place where several places took turns.
 
-    A place that follows on another, as after an upgrade or an exchange of the machine, goes on with its series.
+    A result that several files have counts once. A place that follows on another, as after an upgrade or an exchange of
+    the machine, goes on with its series.
 
     Args:
         rows: in order of time.
     """
+    rows = _without_repeats(rows, place_of)
     places = [place_of(row) for row in rows]
     if len(machines := {place.machine for place in places}) > FEW and len(rows) < 2 * len(machines):
         places = [place._replace(machine="") for place in places]
@@ -66,6 +71,18 @@ def separated(name: str, rows: Sequence[Row], place_of: Callable[[Row], Place]) 
         where = ", ".join(text for text, differs in zip(place, differing, strict=True) if differs)
         found.append(Placed(f"{name} ({where})", place.machine, own))
     return found
+
+
+def _without_repeats(rows: Sequence[Row], place_of: Callable[[Row], Place]) -> list[Row]:
+    """Return the rows, in order of time, without those that repeat the place, the commit and the time of another."""
+    kept: list[Row] = []
+    last: dict[tuple[Place, str], float] = {}
+    for row in rows:
+        event = place_of(row), row.commit
+        if row.started_at - last.get(event, -math.inf) > SAME_S:
+            last[event] = row.started_at
+            kept.append(row)
+    return kept
 
 
 def _take_turns(one: Sequence[Row], other: Sequence[Row]) -> bool:

@@ -35,15 +35,14 @@ def take(paths: Sequence[Path], store: Path) -> Iterator[str]:
     taken = 0
     for file in files:
         try:
-            tool, results = _read(file)
+            tool, event, results = _read(file)
         except UsageError as error:
             if file in paths:
                 raise
             yield f"left out: {error}"
             continue
-        # The same results have the same name, whatever the file is called.
-        digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-        name = f"{IMPORTED}{digest}"
+        # The same event has the same name, whatever the file is called.
+        name = f"{IMPORTED}{hashlib.sha256(event.encode()).hexdigest()[:16]}"
         summary.write(
             store / SUMMARIES / (name + SUFFIX),
             [(Origin(run=name, environment=o.environment, source=o.source), found) for o, found in results],
@@ -64,8 +63,12 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _read(file: Path) -> tuple[str, list[tuple[Origin, Summary]]]:
-    """Return the tool that wrote a file, and its results. Raises `UsageError` for any other file."""
+def _read(file: Path) -> tuple[str, str, list[tuple[Origin, Summary]]]:
+    """Return the tool that wrote a file, the event that it is of, and its results.
+
+    Raises:
+        UsageError: any other file.
+    """
     try:
         data: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -73,7 +76,7 @@ def _read(file: Path) -> tuple[str, list[tuple[Origin, Summary]]]:
     for tool, reader in READERS.items():
         if isinstance(data, dict) and reader.wrote(data):
             try:
-                return tool, list(reader.results(data, file))
+                return tool, reader.event(data, file), list(reader.results(data, file))
             except (KeyError, TypeError, ValueError, ArithmeticError, IndexError, AttributeError) as error:
                 raise UsageError(
                     f"{file} looks like results of {tool}, but cannot be read: {type(error).__name__}: {error}."

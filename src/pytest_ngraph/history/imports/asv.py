@@ -28,6 +28,11 @@ def wrote(data: Mapping[str, Any]) -> bool:
     return "commit_hash" in data and "results" in data
 
 
+def event(data: Mapping[str, Any], file: Path) -> str:
+    """Return what asv writes into one file, which it rewrites: the results of a commit on a machine."""
+    return f"{_machine(data, file)} {data['commit_hash']} {data.get('env_name') or file.name}"
+
+
 def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary]]:
     """Yield the results of a file; all are of one commit and one machine.
 
@@ -35,8 +40,7 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
     """
     if data.get("version") != VERSION:
         raise ValueError(f"version {data.get('version')} of asv's format, not {VERSION}; `asv update` converts it")
-    about = dict(data.get("params") or {})
-    machine = str(about.get("machine") or file.parent.name)
+    about, machine = dict(data.get("params") or {}), _machine(data, file)
     libraries = {str(name): str(text) for name, text in (data.get("requirements") or {}).items() if text}
     facts = {name: str(about[key]) for key, name in OF_MACHINE.items() if about.get(key)}
     python = {"python": str(data["python"])} if data.get("python") else {}
@@ -56,6 +60,10 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
                 latency=latency,
             )
             yield origin, summary
+
+
+def _machine(data: Mapping[str, Any], file: Path) -> str:
+    return str((data.get("params") or {}).get("machine") or file.parent.name)
 
 
 def _latencies(name: str, found: Mapping[str, Any]) -> Iterator[tuple[str, Estimate]]:

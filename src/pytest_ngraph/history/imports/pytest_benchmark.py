@@ -21,6 +21,12 @@ def wrote(data: Mapping[str, Any]) -> bool:
     return "machine_info" in data and "benchmarks" in data
 
 
+def event(data: Mapping[str, Any], file: Path) -> str:
+    """Return what is in one file only: all of it. pytest-benchmark writes new files, and no file again."""
+    del data
+    return file.read_text(encoding="utf-8")
+
+
 def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary]]:
     """Yield the results of a file that have a time above 0; all are of one commit and one machine."""
     del file
