@@ -218,6 +218,47 @@ def test_no_innocent_is_named_whatever_cannot_be_answered(
     assert len(oracle.asked) <= 20 * len(points) + 20
 
 
+def forked_before_good(side: int, main: int) -> tuple[Graph, Graph]:
+    """Return a history whose good commit follows on P, where a branch forked that was merged later; and what is asked.
+
+    That is all of it, and what the bad commit `m` contains and the good one does not.
+    """
+    branch = [f"s{number:02d}" for number in range(1, side + 1)]
+    trunk = [f"r{number:02d}" for number in range(1, main + 1)]
+    parents: dict[str, tuple[str, ...]] = {"p": (), GOOD: ("p",)}
+    for start, points in (("p", branch), (GOOD, trunk)):
+        parents |= {point: (before,) for before, point in zip([start, *points], points, strict=False)}
+    parents["m"] = (trunk[-1], branch[-1])
+    return Graph(parents), Graph({point: own for point, own in parents.items() if point not in ("p", GOOD)})
+
+
+@pytest.mark.parametrize("silent", [(), ("s01",), ("s01", "s02", "s03")])
+@pytest.mark.parametrize("guilty", ["r01", "r03", "m"])
+def test_a_branch_that_lacks_what_made_the_good_commit_fast_is_not_accused(
+    guilty: str, silent: tuple[str, ...]
+) -> None:
+    whole, graph = forked_before_good(side=10, main=4)
+    instead: dict[tuple[str, str], Found] = {(point, "a"): "untestable" for point in silent}
+    oracle = Oracle(whole, {"a": {GOOD: -0.2, guilty: 0.1}}, instead)
+    outcome = Bisection(graph, GOOD, "m", oracle).run()
+    assert named(outcome) == [guilty]
+    assert not outcome.ranges
+    searched = [question.head for question in oracle.asked if question.purpose == "search"]
+    assert len(searched) == len(set(searched)), "nothing is asked twice"
+
+
+def test_a_branch_that_forked_before_the_good_commit_is_searched_as_any_other() -> None:
+    whole, graph = forked_before_good(side=10, main=4)
+    oracle = Oracle(whole, {"a": {"s06": 0.1}})
+    assert named(Bisection(graph, GOOD, "m", oracle).run()) == ["s06"]
+
+
+def test_points_after_one_contain_it() -> None:
+    _, graph = forked_before_good(side=2, main=2)
+    assert graph.points(graph.after(GOOD)) == ["r01", "r02", "m"]
+    assert graph.points(graph.after("s01")) == ["s02", "m"]
+
+
 def test_a_chain_and_merges_are_ordered_from_old_to_new() -> None:
     graph = Graph({"m": ("b", "s"), "b": ("a",), "s": ("a",), "a": (GOOD,)})
     assert sorted(graph.order, key=graph.order.__getitem__) == ["a", "b", "s", "m"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -116,20 +116,37 @@ class Bisection:
             search.learn(point, answers[search.case])
 
     def _conclude(self, ended: Sequence[Search]) -> list[Search]:
-        """Accuse, or give a range, at the end of searches from one base. Return searches for what came after."""
+        """Accuse, or give a range, at the end of searches from one base. Return searches for what is left to find."""
+        ranges: list[Range] = []
         for tip, searches in self._by([each for each in ended if each.is_found], lambda search: search.tip).items():
-            self._accuse(tip, searches)
+            ranges += self._accuse(tip, searches)
         for search in ended:
             if not search.is_found:
-                found = self._range(search, search.candidates, _in_vain(search.in_vain), usual_reasons(search.in_vain))
-                self._ranges.append(found)
-        again: list[Search] = []
+                in_vain = search.in_vain
+                ranges.append(self._range(search, search.candidates, _in_vain(in_vain), usual_reasons(in_vain)))
+        again = [self._without_older(each) for each in ranges if self._is_older(each)]
+        self._ranges += (each for each in ranges if not self._is_older(each))
+        astray = {search.case for search in again}
         for tip, searches in self._by(ended, lambda search: search.tip).items():
-            again += self._after(tip, searches)
+            again += self._after(tip, [search for search in searches if search.case not in astray])
         return again
 
-    def _accuse(self, point: Point, searches: Sequence[Search]) -> None:
-        """Compare the only candidate with the point before it, and accuse it if that shows it."""
+    def _is_older(self, found: Range) -> bool:
+        """Return whether a range lies in a branch that forked before its base, and so lacks what made the base good."""
+        after = self._graph.after(found.base)
+        return bool(after & self._graph.bit(self._bad)) and not after & self._graph.bit(found.tip)
+
+    def _without_older(self, found: Range) -> Search:
+        """Return the search once more, without points that lack the base, from what was answered about the others."""
+        (search,) = self._begin(found.base, [found.case])
+        search.candidates &= self._graph.after(found.base)
+        for (case, point, base), answer in self._answers.items():
+            if (case, base) == (found.case, found.base) and search.open & self._graph.bit(point):
+                search.learn(point, answer)
+        return search
+
+    def _accuse(self, point: Point, searches: Sequence[Search]) -> Iterator[Range]:
+        """Compare the only candidate with the point before it, and accuse it if that shows it. Else yield a range."""
         parent = self._graph.first_parent(point) or searches[0].base
         answers = self._ask("accuse", point, parent, [search.case for search in searches])
         for search in searches:
@@ -142,8 +159,7 @@ class Bisection:
                 "undecided": "compared with the point before it, the first that is worse stayed undecided",
                 "untestable": f"the first that is worse cannot be compared with the point before it: {answer.reason}",
             }[answer.found]
-            points = self._graph.between(search.base, point)
-            self._ranges.append(self._range(search, points, reason))
+            yield self._range(search, self._graph.between(search.base, point), reason)
 
     def _after(self, tip: Point, searches: Sequence[Search]) -> list[Search]:
         """Return searches for the cases that became worse once more after this point."""

@@ -18,7 +18,7 @@ class Graph:
 
     Args:
         parents: for each point its parents, in the order in which git lists them. Parents that are not among the points
-            are taken to be good.
+            are taken to be good, until a search ends in a branch that begins at one of them, and accuses none.
     """
 
     def __init__(self, parents: Mapping[Point, Sequence[Point]]) -> None:
@@ -40,6 +40,14 @@ class Graph:
     def between(self, start: Point, end: Point) -> Bits:
         """Return the points that `end` contains and `start` does not, `end` included."""
         return self.ancestry[end] & ~self.ancestry.get(start, 0)
+
+    def after(self, start: Point) -> Bits:
+        """Return the points that contain `start`, itself excluded. It may lie outside, as the good one does."""
+        found: Bits = 0
+        for point, number in self.numbers.items():
+            if any(each == start or (each in self.numbers and found & self.bit(each)) for each in self._parents[point]):
+                found |= 1 << number
+        return found
 
     def points(self, bits: Bits) -> list[Point]:
         """Return the points of a set."""
