@@ -11,7 +11,7 @@ import pytest
 from synthetic import case, failed, measured
 
 from pytest_ngraph.history.index import NAME, Index
-from pytest_ngraph.store import Journal, read
+from pytest_ngraph.store import Journal, read, run
 
 OTHER = case("tvm", batch_size=8)
 
@@ -101,6 +101,20 @@ def test_a_run_of_a_later_version_hides_no_other(store: Path) -> None:
     with opened(store) as index:
         assert index.count() == 5
         assert "Upgrade pytest-ngraph" in index.problems()["new.jsonl"]
+
+
+def test_a_run_that_could_not_be_read_is_there_once_it_can(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(run, "SCHEMA", 0)  # a pytest-ngraph that is older than the runs
+        with opened(store) as index:
+            assert index.count() == 0
+            assert index.unread() == sorted(index.problems()) == sorted(path.name for path in store.glob("*.jsonl"))
+    with opened(store) as index:
+        assert index.count() == 5
+        assert not index.unread()
+        assert not index.problems()
+    with opened(store) as index:
+        assert index.changed == 0
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,24 @@ def loaded(store: Path, pattern: str = "") -> list[Series]:
         return series.load(index, pattern)
 
 
+def test_what_cannot_be_read_is_named_and_fails_only_as_a_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights.write(tmp_path, {nights.CASE: [1.0] * 4})
+    damaged = max(tmp_path.glob("*.jsonl"))
+    with damaged.open("a") as file:
+        file.write("not JSON\n")
+    assert main(["history", f"--store={tmp_path}", "--fail"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == f"{damaged}: 1 damaged line\n"
+    assert "of up to 4 nights" in printed.out
+    later = tmp_path / "later.jsonl"
+    later.write_text('{"schema": 99, "run": "later", "environment": {}}\n')
+    assert main(["history", f"--store={tmp_path}"]) == 0
+    assert f"{later}: run later was written with schema 99" in capsys.readouterr().err
+    assert main(["history", f"--store={tmp_path}", "--fail"]) == 1
+
+
 def test_nights_beside_a_second_anchor_are_ratios_to_the_first() -> None:
     old = [row(night, 0.05) for night in range(10)]
     link = row(9, 0.02, anchor="b", head=nights.commit(9))  # the same commit beside both: b takes 3 % more than a

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import time
 from typing import Any
 
@@ -27,7 +28,11 @@ def declare(commands: Any) -> None:
     parser.add_argument(
         "--since", type=_age, metavar="7d", help="only steps that became known in that time: 12h, 7d, 4w"
     )
-    parser.add_argument("--fail", action="store_true", help="exit with status 1 if there is a step to slower")
+    parser.add_argument(
+        "--fail",
+        action="store_true",
+        help="exit with status 1 if there is a step to slower, or a file that cannot be read",
+    )
     parser.add_argument(
         "--level", type=share, default=0.01, metavar="SHARE", help="chance of a false step; default: 1%%"
     )
@@ -47,13 +52,16 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     """Show the history. Returns the exit status: with `--fail`, 1 if a case became slower beside its anchor.
 
-    Imported seconds fail nothing.
+    So it is if a file of the store cannot be read, which may have the slower nights. Imported seconds fail nothing.
     """
     from pytest_ngraph.history import series, texts
     from pytest_ngraph.history.index import Index
 
     with Index(parsed.store) as index:
         index.update()
+        unread = index.unread()
+        for name, problem in index.problems().items():
+            print(f"{parsed.store / name}: {problem}", file=sys.stderr)
         since = time.time() - parsed.since if parsed.since else 0.0
         found = series.load(index, parsed.case, parsed.branch, parsed.level, since)
         known = series.load(index) if not found and (parsed.case or parsed.branch) else found
@@ -75,7 +83,7 @@ def _run(parsed: argparse.Namespace) -> int:
                 print(line)
     beside = [step for each in found if each.unit == "ratio" for step in each.steps]
     is_worse = any(step.ratio.value > 1 + parsed.margin for step in beside)
-    return 1 if parsed.fail and is_worse else 0
+    return 1 if parsed.fail and (is_worse or unread) else 0
 
 
 def _import(parsed: argparse.Namespace) -> int:

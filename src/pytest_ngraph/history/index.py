@@ -1,7 +1,8 @@
 """The index: a row for each record of a store, in SQLite, by case, commit and time.
 
 The journals stay what is true. The index follows from them, and can be deleted at any time. It is brought up to date
-when it is opened: files whose size or time of change is another are read again, the others are not touched.
+when it is opened: files whose size or time of change is another, or that could not be read, are read again, the others
+are not touched.
 
 Why SQLite: it is in Python's standard library, one file, changes a part of itself without being written again, and lets
 several sessions read while one writes. DuckDB and Parquet scan columns faster, but bring a large dependency, and a
@@ -133,6 +134,10 @@ class Index:
         """Return what cannot be read, by file."""
         return dict(self._database.execute("SELECT name, problem FROM files WHERE problem != '' ORDER BY name"))
 
+    def unread(self) -> list[str]:
+        """Return the files of which nothing can be read now, as long as that lasts."""
+        return [name for (name,) in self._database.execute("SELECT name FROM files WHERE size IS NULL ORDER BY name")]
+
     def last_anchored(self) -> Row | None:
         """Return the last record of a history; None where there is none."""
         query = f"{SELECT} WHERE sessions.anchor != '' ORDER BY records.started_at DESC LIMIT 1"
@@ -192,7 +197,8 @@ class Index:
         self._database.execute("DELETE FROM sessions WHERE file = ?", (name,))
         self._database.execute("DELETE FROM files WHERE name = ?", (name,))
 
-    def _take(self, name: str, path: Path, size: int, mtime: int) -> None:
+    def _take(self, name: str, path: Path, size: int | None, mtime: int) -> None:
+        """Add the records of a file. Each update tries one again that cannot be read."""
         self._forget(name)
         file = File(self._database, name)
         problem = ""
@@ -211,8 +217,8 @@ class Index:
                     else:
                         file.add(*each, None, 0)
         except StoreError as error:
-            problem = str(error)
-        if damaged:
+            problem, size = str(error), None
+        if damaged and not problem:
             problem = counted(damaged, "damaged line")
         self._database.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, size, mtime, problem))
 

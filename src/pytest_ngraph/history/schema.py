@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 2
+VERSION = 3
 """Version of the tables and of what is computed for them. An index of another version is made again."""
 
 TABLES = ("files", "facts", "cases", "sessions", "records")
