@@ -24,6 +24,13 @@ def test_a_unit_writes_to_its_own_folders_alone() -> None:
     assert "PrivateTmp" not in text, "measurements of several users share a lock in /tmp"
 
 
+@pytest.mark.parametrize("setting", ["ProtectClock", "DeviceAllow", "DevicePolicy", "PrivateDevices"])
+def test_a_unit_leaves_the_device_files_open(setting: str) -> None:
+    set_ = [line.partition("=")[0] for line in unit("orin", "bench", COMMAND).splitlines()]
+    assert "ProtectKernelTunables" in set_
+    assert setting not in set_, "in older versions of systemd, ProtectClock implies DeviceAllow, which hides every GPU"
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 def test_systemd_finds_little_exposed(tmp_path: Path) -> None:
     path = tmp_path / "device.service"

@@ -26,6 +26,8 @@ KillMode=mixed
 TimeoutStopSec={stop_s:.0f}
 # The device writes to its own folders only, and gains no rights. What it may not be without: /tmp, which has the lock
 # that all measurements on this machine share; device files of GPUs and boards; memory that code is compiled into.
+# No ProtectClock: in older versions of systemd it closes all device files but clocks (DeviceAllow). The device cannot
+# set the clock anyhow, without capabilities and the system calls of @clock.
 UMask=0077
 NoNewPrivileges=yes
 CapabilityBoundingSet=
@@ -33,7 +35,6 @@ AmbientCapabilities=
 ProtectSystem=strict
 ProtectHome=read-only
 {writable}
-ProtectClock=yes
 ProtectControlGroups=yes
 ProtectHostname=yes
 ProtectKernelLogs=yes
