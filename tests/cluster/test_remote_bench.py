@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from cluster import fake_link
+from cluster.devices import ORIN
 from cluster.fake_dispatch import Way, fails, rows
 from cluster.remote_bench import ROOT, Heard, bench
 from distributed.scheduler import KilledWorker
@@ -15,13 +19,16 @@ from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE, Task
 from pytest_ngraph.cluster.client.dispatch import Arrival
+from pytest_ngraph.cluster.client.link import Answer
 from pytest_ngraph.cluster.client.remote import TRIES
 from pytest_ngraph.cluster.client.sent_groups import SentGroup
+from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Record
 
 ONE, TWO = case("identity"), case("identity", batch_size=2)
+AT_ORIN = case("identity", device="orin")
 LOST = KilledWorker("measure", None, 1)  # type: ignore[arg-type]  # the scheduler's own state of a worker
 
 
@@ -64,6 +71,31 @@ def test_a_device_gets_what_it_lacks() -> None:
     (record,) = bench(way, [ONE]).run([ONE])
     assert record.outcome == "measured"
     assert way.delivered == [("tcp://xeon", ["d"])]
+
+
+def test_a_project_that_never_arrives_is_named_as_the_reason() -> None:
+    class Asking(fake_link.Way):
+        """Every task asks for the project, and every delivery of it is too slow."""
+
+        def submit(self, *arguments: Any) -> list[Any]:
+            futures = super().submit(*arguments)
+            for future in futures:
+                future.status = "finished"
+                future.add_done_callback = lambda call, future=future: call(future)
+            return futures
+
+        def fetch(self, futures: Sequence[Any]) -> Answer:
+            needed = json.dumps({"needs": ["d"], "worker": ORIN.address})
+            return fake_link.answered([needed] * len(futures))
+
+    way = Asking(is_up=True, devices=[ORIN], refuses={ORIN.address: asyncio.TimeoutError()})
+    dispatch = fake_link.over(way, Packed(digest="d", content=b"project"))
+    (record,) = bench(dispatch, [AT_ORIN]).run([AT_ORIN])
+    assert record.failure is not None
+    assert record.failure.message == (
+        "the project could not be sent to device orin, which asked for it 5 times: no answer. See to the connection, "
+        "or send less: --ngraph-send=PATTERN."
+    )
 
 
 def test_a_group_whose_device_is_lost_is_sent_again_but_not_for_ever() -> None:

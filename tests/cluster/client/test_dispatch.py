@@ -77,6 +77,20 @@ def test_a_device_without_room_ends_the_group_that_asks() -> None:
     assert (arrival.group, str(arrival.error)) == (sent, "no space left")
 
 
+def test_a_project_that_is_lost_on_the_way_is_asked_for_again() -> None:
+    way = Way(is_up=True, devices=[XEON], refuses={XEON.address: TimeoutError("part 2 of 3 was not taken")})
+    ours = over(way, PROJECT)
+    sent = group(0, "xeon")
+    ours.deliver_to(XEON.address, ["d1"], sent)
+    worked_off(ours)
+    assert way.arrived[1:] == [(resource("xeon"), {"group": 0})]
+    assert sent.undelivered == "part 2 of 3 was not taken"
+    way.lets_through()
+    ours.deliver_to(XEON.address, ["d1"], sent)
+    worked_off(ours)
+    assert sent.undelivered == ""
+
+
 def test_a_frozen_device_delays_no_other() -> None:
     way = Way(is_up=True, devices=[ORIN, XEON], frozen=[ORIN.address])
     ours = over(way, PROJECT)

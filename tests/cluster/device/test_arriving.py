@@ -46,6 +46,29 @@ def test_no_further_part_is_sent_to_a_device_that_measures() -> None:
         sent(PACKED, takes=1)
 
 
+def test_each_part_has_its_own_time_however_many_there_are() -> None:
+    class SlowLoop(asyncio.SelectorEventLoop):
+        """A loop on which each part takes 200 s."""
+
+        seconds = 0.0
+
+        def time(self) -> float:
+            return self.seconds
+
+    async def run(function: Any, digest: str, sender: str, number: int, count: int, part: bytes) -> bool:
+        loop.seconds += 200.0
+        for _ in range(5):  # the loop looks whether a time is over
+            await asyncio.sleep(0)
+        return True
+
+    loop = SlowLoop()
+    loop.run_until_complete(parts.send(run, PACKED, "client", part_bytes=1, part_s=300.0))
+    assert loop.seconds == 200.0 * len(PACKED.content)
+    with pytest.raises(asyncio.TimeoutError, match="part 1 of 3 was not taken within 100 s"):
+        loop.run_until_complete(parts.send(run, PACKED, "client", part_bytes=3, part_s=100.0))
+    loop.close()
+
+
 def test_an_archive_that_never_ends_is_refused(tmp_path: Path) -> None:
     arriving = Arriving(tmp_path / "arriving", limit_bytes=4)
     arriving.add(0, b"abc")

@@ -12,8 +12,6 @@ from pytest_ngraph.cluster.project import Packed
 
 QUESTION_S = 15.0
 """Time for a device to answer what it lacks. The tasks of one that answers later ask for it."""
-DELIVER_S = 300.0
-"""Time for a device to take one archive."""
 AT_ONCE = 4
 """How many archives are sent at the same time."""
 
@@ -26,7 +24,8 @@ class Deliveries:
         archives: what devices may need, by digest.
         sender: id of this client.
         later: takes a function from any thread, and has it called in the thread that owns this object.
-        ended: called with the address of a device when its delivery has ended, and why the device refused, if it did.
+        ended: called with the address of a device when its delivery has ended, and why, if it failed: one of `LOST` if
+            the device was not reached, else the device refused.
     """
 
     def __init__(
@@ -87,9 +86,9 @@ class Deliveries:
             address = self._waiting.popleft()
             packed = self._archives[self._under_way[address].popleft()]
             try:
-                answer = self._link.deliver(packed, self._sender, to=address, timeout_s=DELIVER_S)
-            except LOST:  # the next call notices it, too
-                self._end(address)
+                answer = self._link.deliver(packed, self._sender, to=address)
+            except LOST as error:  # the next call notices it, too
+                self._end(address, error)
                 continue
             self._sending += 1
             self._then(answer, self._sent(address, answer))
@@ -109,7 +108,7 @@ class Deliveries:
     def _end(self, address: str, error: BaseException | None = None) -> None:
         del self._under_way[address]
         self._complete.add(address)
-        self._ended(address, None if isinstance(error, LOST) else error)
+        self._ended(address, error)
 
     def _then(self, answer: Answer, proceed: Callable[[], None]) -> None:
         answer.add_done_callback(lambda _: self._later(lambda: None if self._is_void else proceed()))

@@ -179,11 +179,16 @@ class Dispatch:
                 self._deliveries.begin(address)
 
     def _delivered(self, address: str, problem: BaseException | None) -> None:
-        """Submit what waited for a delivery alone. Its problem concerns the groups that asked for it."""
+        """Submit what waited for a delivery alone. Its problem concerns the groups that asked for it.
+
+        What was lost on the way is asked for again, by the tasks of the groups.
+        """
         for held in self._pending.awaiting(address):
-            if problem is not None and held.asked:
+            if held.asked and not (problem is None or isinstance(problem, LOST)):
                 self._ready += [Arrival(group, "", problem) for group in held.groups]
             else:
+                for group in held.groups:
+                    group.undelivered = "" if problem is None else str(problem) or "no answer"
                 self._submit(held.groups[0].device, held.groups, again=held.asked)
             self._pending.release(held)
 

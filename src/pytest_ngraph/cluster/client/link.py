@@ -117,14 +117,13 @@ class Link:
         client = self._open
         return self._begin(client, _answer(client, function, arguments, of), timeout_s)
 
-    def deliver(self, packed: Packed, sender: str, *, to: str, timeout_s: float) -> Answer:
+    def deliver(self, packed: Packed, sender: str, *, to: str) -> Answer:
         """Begin to send an archive to a device, and return at once.
 
         Args:
             packed: the archive.
             sender: id of this client.
             to: address of the device.
-            timeout_s: the most time for all of it.
 
         Returns:
             The end to come, or the exception: what `parts.send` raises, or one of `LOST` if the device does not answer.
@@ -134,7 +133,7 @@ class Link:
         async def run(function: Callable[..., Any], *arguments: Any) -> Any:
             return await _answer(client, function, arguments, to)
 
-        return self._begin(client, parts.send(run, packed, sender), timeout_s)
+        return self._begin(client, parts.send(run, packed, sender))
 
     def submit(
         self,
@@ -207,8 +206,8 @@ class Link:
             time.sleep(AGAIN_S)
 
     @staticmethod
-    def _begin(client: Client, work: Coroutine[Any, Any, Any], timeout_s: float) -> Answer:
-        """Begin something on the client's own event loop."""
+    def _begin(client: Client, work: Coroutine[Any, Any, Any], timeout_s: float | None = None) -> Answer:
+        """Begin something on the client's own event loop, for as long as it takes if no time is given."""
         loop: Any = client.loop
         return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, timeout_s), loop.asyncio_loop)
 

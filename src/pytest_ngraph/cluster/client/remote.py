@@ -226,6 +226,11 @@ def _problem(group: SentGroup, error: BaseException | None) -> tuple[FailureKind
         return "crashed", f"{where} left the cluster again and again while it had this group"
     if error is not None:  # `task.measure` answers whatever happens, so that this is another program
         return "raised", f"{where} raised in place of an answer: {error}"
+    if group.undelivered:
+        return "raised", (
+            f"the project could not be sent to {where}, which asked for it {TRIES} times: {group.undelivered}. See "
+            "to the connection, or send less: --ngraph-send=PATTERN."
+        )
     return "raised", f"{where} started this group {TRIES} times without finishing it"
 
 

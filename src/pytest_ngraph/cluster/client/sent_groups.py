@@ -26,6 +26,7 @@ class SentGroup:
         cases: its cases, with this machine's paths.
         data: its `Task` as data.
         tries: how often it came back without records.
+        undelivered: why the last delivery that it waited for was lost on the way; empty if it was not.
         only: names of the machines that it can go to, by their addresses; empty for all of its device.
     """
 
@@ -33,6 +34,7 @@ class SentGroup:
     cases: tuple[Case, ...]
     data: dict[str, Any]
     tries: int = 0
+    undelivered: str = ""
     only: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
