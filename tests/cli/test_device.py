@@ -25,6 +25,27 @@ def test_a_unit_is_printed_with_absolute_paths(capsys: pytest.CaptureFixture[str
     assert f"{start} --folder={tmp_path} --name=orin-1 --device=orin --insecure\n" in printed
 
 
+def test_a_unit_has_the_places_of_caches_and_may_write_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"XDG_CACHE_HOME": f"{tmp_path}/cache", "HF_HOME": "hf", "TORCH_HOME": ""}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    command = ["device", "start", "--name=orin", "--scheduler=localhost", f"--folder={tmp_path}/device"]
+    assert main([*command, "--print-unit"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("Environment=")] == [
+        f"Environment=XDG_CACHE_HOME={tmp_path}/cache",
+        f"Environment=XDG_STATE_HOME={tmp_path}/state",
+        f"Environment=HF_HOME={tmp_path}/hf",
+    ]
+    (writable,) = [line for line in lines if line.startswith("ReadWritePaths=")]
+    assert writable.endswith(f"-{tmp_path}/device -{tmp_path}/cache -{tmp_path}/hf")
+    assert (tmp_path / "cache" / "pytest-ngraph").is_dir()
+    assert (tmp_path / "hf").is_dir()
+
+
 def test_plain_text_beyond_this_machine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["device", "start", "--name=orin", "--scheduler=10.0.0.7"]) == 2
     assert "whoever reaches it can run code as you" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import os
 import re
 import sys
 from contextlib import AbstractContextManager, closing
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MACHINE = ("processor", "architecture", "memory", "gpu", "driver", "system")
 """Facts of a device's machine that `device list` prints."""
+LIBRARY_CACHES = ("HF_HOME", "HF_HUB_CACHE", "TORCH_HOME")
+"""Variables that name folders to which libraries download models, if these are not in the user's cache."""
 
 
 def declare(commands: Any) -> None:
@@ -151,10 +154,17 @@ def _unit(parsed: argparse.Namespace, folder: Path, address: str) -> str:
         *limits.as_typed(parsed),
         *credentials.as_typed(parsed),
     ]
-    writable = [folder, user_folder()]
-    for each in writable:  # the unit may write to them, but may not make them
+    own_cache = user_folder()
+    environment = {
+        name: str(Path(os.environ[name]).expanduser().absolute())
+        for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", *LIBRARY_CACHES)
+        if os.environ.get(name)
+    }
+    downloads = [Path(environment[name]) for name in LIBRARY_CACHES if name in environment]
+    for each in (folder, own_cache, *downloads):  # the unit may write to them, but may not make them
         make_private(each)
-    return unit(parsed.name, getpass.getuser(), command, writable)
+    writable = [folder, own_cache.absolute().parent, *downloads]
+    return unit(parsed.name, getpass.getuser(), command, writable, environment)
 
 
 def _name(text: str) -> str:

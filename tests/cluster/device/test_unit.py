@@ -18,6 +18,11 @@ def test_arguments_are_quoted_as_systemd_reads_them() -> None:
     assert 'ExecStart=/bin/echo "--folder=/srv/a b" --name=50%% "say \\"$$x\\""\n' in text
 
 
+def test_variables_are_quoted_as_systemd_reads_them() -> None:
+    text = unit("orin", "bench", COMMAND, environment={"HF_HOME": "/srv/a b/50%/$x", "TORCH_HOME": "/torch"})
+    assert 'Environment="HF_HOME=/srv/a b/50%%/$x"\nEnvironment=TORCH_HOME=/torch\nExecStart=' in text
+
+
 def test_a_unit_writes_to_its_own_folders_alone() -> None:
     text = unit("orin", "bench", COMMAND, [Path("/srv/a b")])
     assert 'ReadWritePaths=-/tmp -/var/tmp -/dev/shm "-/srv/a b"\n' in text
@@ -45,7 +50,7 @@ def test_systemd_finds_little_exposed(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     path = tmp_path / "device.service"
-    path.write_text(unit("orin", "root", COMMAND))
+    path.write_text(unit("orin", "root", COMMAND, [Path("/srv/a b")], {"HF_HOME": "/srv/a b/50%/$x"}))
     checked = subprocess.run(["systemd-analyze", "verify", str(path)], capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     assert path.name not in checked.stderr, "it warns of what it ignores, but its exit status is 0"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 
@@ -18,14 +19,15 @@ After=network-online.target
 
 [Service]
 User={user}
-ExecStart={command}
+{environment}ExecStart={command}
 Restart=on-failure
 RestartSec=5
 # When stopped, the device finishes its measurement, or gives it back after a while; its child processes end with it.
 KillMode=mixed
 TimeoutStopSec={stop_s:.0f}
-# The device writes to its own folders only, and gains no rights. What it may not be without: /tmp, which has the lock
-# that all measurements on this machine share; device files of GPUs and boards; memory that code is compiled into.
+# The device writes to its own folders and the user's caches only, and gains no rights. What it may not be without:
+# /tmp, which has the lock that all measurements on this machine share; device files of GPUs and boards; memory that
+# code is compiled into.
 # No ProtectClock: in older versions of systemd it closes all device files but clocks (DeviceAllow). The device cannot
 # set the clock anyhow, without capabilities and the system calls of @clock.
 UMask=0077
@@ -54,7 +56,13 @@ WantedBy=multi-user.target
 """
 
 
-def unit(name: str, user: str, command: Sequence[str], writable: Sequence[Path] = ()) -> str:
+def unit(
+    name: str,
+    user: str,
+    command: Sequence[str],
+    writable: Sequence[Path] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return the text of a unit for `/etc/systemd/system`.
 
     Args:
@@ -62,20 +70,22 @@ def unit(name: str, user: str, command: Sequence[str], writable: Sequence[Path] 
         user: who it runs as.
         command: what it runs, with absolute paths.
         writable: folders that it writes to, besides the temporary ones. One that is missing is no error.
+        environment: variables that it needs. Of the caller's own it gets no others.
     """
     folders = [f"-{path}" for path in (*TEMPORARY, *writable)]
     return UNIT.format(
         name=_literal(name),
         user=user,
         stop_s=STOP_S + MARGIN_S,
-        command=" ".join(map(_quoted, command)),
+        environment="".join(f"Environment={_quoted(f'{each}={value}')}\n" for each, value in environment.items()),
+        command=" ".join(_quoted(each).replace("$", "$$") for each in command),
         writable=f"ReadWritePaths={' '.join(map(_quoted, folders))}",
     )
 
 
 def _quoted(argument: str) -> str:
-    """Return an argument, quoted as in systemd.service(5)."""
-    escaped = _literal(argument).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
+    """Return an argument, quoted as in systemd.syntax(7)."""
+    escaped = _literal(argument).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if any(letter in escaped for letter in " \t'\"\\;") else escaped
 
 
