@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import psutil
 import pytest
-from cluster.processes import Cluster
+from cluster.certificates import options_for
+from cluster.processes import Cluster, Loopback
 from cluster.remote_project import RemoteProject, agents_of
 from cluster.tasks import wait_for_file
 from distributed import Client
@@ -83,6 +85,25 @@ def test_a_second_interrupt_ends_the_measurement_too(lasting: Cluster, tmp_path:
     wait_until(lambda: not agent.is_running())
     run.send_signal(signal.SIGINT)
     assert finished(run)[0] == 2
+
+
+def test_a_device_joins_over_ipv6(tmp_path: Path, authority: Path) -> None:
+    class Loopback6(Loopback):
+        """All machines are this one, by its other address."""
+
+        def address(self, machine: str) -> str:
+            return "[::1]"
+
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError as error:
+        pytest.skip(f"this machine has no IPv6: {error}")
+    with closing(Cluster(tmp_path, Loopback6(), options_for(authority))) as cluster:
+        cluster.start("xeon")
+        assert "joined tls://[::1]:" in cluster.log("xeon")
+        listed = cluster.run("device", "list").stdout
+        assert listed.startswith("xeon  free  tls://[::1]:"), listed
 
 
 def test_a_device_is_stopped_by_command(loopback: Cluster) -> None:

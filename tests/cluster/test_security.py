@@ -11,7 +11,7 @@ import pytest
 from cluster.certificates import NAME, credentials_of
 
 from pytest_ngraph.cluster import own_certificates
-from pytest_ngraph.cluster.security import CLIENT, Credentials, endpoint, is_loopback, read_credentials
+from pytest_ngraph.cluster.security import CLIENT, Credentials, endpoint, in_address, is_loopback, read_credentials
 from pytest_ngraph.errors import UsageError
 
 
@@ -164,7 +164,16 @@ def test_unusable_files_are_refused(authority: Path, foreign_authority: Path, tm
         ("0.0.0.0", False),
         ("10.0.0.2", False),
         ("::", False),
+        ("[::1]", True),
+        ("[fd00::5]", False),
     ],
 )
 def test_loopback(host: str, loopback: bool) -> None:
     assert is_loopback(host) is loopback
+
+
+@pytest.mark.parametrize(
+    ("host", "written"), [("orin", "orin"), ("10.0.0.7", "10.0.0.7"), ("fd00::5", "[fd00::5]"), ("[::1]", "[::1]")]
+)
+def test_a_host_in_an_address(host: str, written: str) -> None:
+    assert in_address(host) == written

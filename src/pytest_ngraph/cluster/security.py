@@ -137,7 +137,7 @@ def endpoint(
     if credentials is None and not insecure:
         credentials = _own(address)
     scheme, host, port = _split(address, default="tls" if credentials else "tcp")
-    place = f"{f'[{host}]' if ':' in host else host}:{port}"
+    place = f"{in_address(host)}:{port}"
     if scheme == "tls" and credentials is None:
         raise UsageError(
             f"tls://{place} asks for a certificate: give {spelling.tls}-ca, {spelling.tls}-cert and "
@@ -169,8 +169,14 @@ def refuse_open(place: str, host: str, spelling: Spelling = COMMAND) -> None:
         )
 
 
+def in_address(host: str) -> str:
+    """Return a host as it stands in an address: one of IPv6 is in brackets there, which it may have already."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or address means this machine, reachable from no other."""
+    """Return whether a host name or address, also one in brackets, means this machine, reachable from no other."""
+    host = host.strip("[]")
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

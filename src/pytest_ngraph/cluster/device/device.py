@@ -23,7 +23,7 @@ from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.quotas import Quotas
 from pytest_ngraph.cluster.device.unit import STOP_S
 from pytest_ngraph.cluster.presence import KEY, introduction, resource
-from pytest_ngraph.cluster.security import Endpoint
+from pytest_ngraph.cluster.security import Endpoint, in_address
 from pytest_ngraph.cluster.versions import difference, of_scheduler
 from pytest_ngraph.errors import UsageError
 
@@ -195,7 +195,7 @@ class Member:
             membership.scheduler.address,
             name=membership.name,
             security=membership.scheduler.security,
-            host=host,
+            host=in_address(host),
             port=membership.port,
             nthreads=1,
             executor=self._executor,
