@@ -20,8 +20,8 @@ class Machine:
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
 
-    def idle(self) -> list[float]:
-        return [self.now_s, max(0.0, self.now_s - self.busy_until_s)]
+    def idle(self) -> dict[int, float]:
+        return {0: self.now_s, 1: max(0.0, self.now_s - self.busy_until_s)}
 
 
 def waited(machine: Machine, wait: Callable[[], None]) -> float:
@@ -46,6 +46,13 @@ def test_other_cores_may_be_busy() -> None:
     machine = Machine(busy_until_s=10.0)
     free_cores = machine.free_cores()
     assert waited(machine, lambda: free_cores.wait((0,))) == LOOK_S
+
+
+def test_cores_are_known_by_their_number_where_others_are_offline() -> None:
+    machine = Machine(busy_until_s=10.0)
+    free_cores = FreeCores(lambda: {0: machine.now_s, 2: 0.0, 4: machine.now_s}, lambda: machine.now_s, machine.sleep)
+    assert free_cores.count_free((0, 2, 4)) == 2
+    assert free_cores.count_free((0, 4)) == 2
 
 
 def test_what_does_not_end_is_waited_for_less_and_less() -> None:

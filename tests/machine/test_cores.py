@@ -6,10 +6,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pytest_ngraph.machine import cgroup, gpus, machine
-from pytest_ngraph.machine.cores import Core, allowed, capacities, chosen, idle_shares, to_compile_on
+from pytest_ngraph.machine.cores import Core, allowed, capacities, chosen, idle_seconds, idle_shares, to_compile_on
 
 EIGHT = [Core(cpu, (cpu, cpu + 8), package=str(cpu // 4)) for cpu in range(8)]
 
@@ -61,7 +62,27 @@ def test_idling_is_watched_for_a_moment() -> None:
     def sleep(seconds: float) -> None:
         now_s[0] += seconds
 
-    assert idle_shares(lambda: [now_s[0], 0.0], lambda: now_s[0], sleep) == {0: 1.0, 1: 0.0}
+    assert idle_shares(lambda: {0: now_s[0], 1: 0.0}, lambda: now_s[0], sleep) == {0: 1.0, 1: 0.0}
+
+
+def test_idling_is_that_of_a_cpu_of_this_number_where_others_are_offline(tmp_path: Path) -> None:
+    """As with `nosmt`, where the second thread of each core is offline."""
+    statistics, now_s = tmp_path / "stat", [0.0]
+
+    def sleep(seconds: float) -> None:
+        now_s[0] += seconds
+
+    def idle() -> dict[int, float]:
+        free = round(now_s[0] * os.sysconf("SC_CLK_TCK"))
+        lines = ["cpu  1 2 3 4 5", f"cpu0 1 2 3 {free} 5", "cpu2 1 2 3 4 5", f"cpu4 1 2 3 {free} 5", "intr 1 2 3 4 5"]
+        statistics.write_text("\n".join(lines))
+        return idle_seconds(statistics)
+
+    assert idle_shares(idle, lambda: now_s[0], sleep) == pytest.approx({0: 1.0, 2: 0.0, 4: 1.0})
+
+
+def test_where_there_is_no_such_list_all_cpus_have_their_times(tmp_path: Path) -> None:
+    assert list(idle_seconds(tmp_path / "missing")) == list(range(psutil.cpu_count() or 0))
 
 
 def test_one_logical_cpu_of_each_physical_core_is_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,5 +71,5 @@ class FreeCores:
         before, started = self._idle(), self._clock()
         self._sleep(LOOK_S)
         after, elapsed_s = self._idle(), self._clock() - started
-        known = min(len(before), len(after))
-        return sum(core >= known or after[core] - before[core] > IDLE_SHARE * elapsed_s for core in cores)
+        known = before.keys() & after.keys()
+        return sum(core not in known or after[core] - before[core] > IDLE_SHARE * elapsed_s for core in cores)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 from pytest_ngraph.machine import cgroup
 from pytest_ngraph.system.files import text_of
+from pytest_ngraph.system.support import STATISTICS
 
 TOPOLOGY = Path("/sys/devices/system/cpu")
 LOOK_S = 0.3
@@ -24,7 +26,7 @@ IDLE_SHARE = 0.8
 
 _DRAW = random.SystemRandom().choice
 """Not Python's own generator, which a project may seed alike in every container."""
-IdleSeconds = Callable[[], Sequence[float]]
+IdleSeconds = Callable[[], Mapping[int, float]]
 
 
 class Core(NamedTuple):
@@ -41,11 +43,17 @@ class Core(NamedTuple):
     package: str = ""
 
 
-def idle_seconds() -> list[float]:
-    """Return how long each logical CPU has been idle since the machine started."""
+def idle_seconds(statistics: Path = STATISTICS) -> dict[int, float]:
+    """Return how long each logical CPU that is online has been idle since the machine started, by its number.
+
+    On Linux they are read by name, because psutil lists them without their numbers: some may be offline.
+    """
+    if found := re.findall(r"^cpu(\d+) +\d+ +\d+ +\d+ +(\d+)", text_of(statistics), re.MULTILINE):
+        ticks = os.sysconf("SC_CLK_TCK")
+        return {int(cpu): int(idle) / ticks for cpu, idle in found}
     import psutil  # slow to import, and not needed for collecting quietly
 
-    return [times.idle for times in psutil.cpu_times(percpu=True)]
+    return {cpu: times.idle for cpu, times in enumerate(psutil.cpu_times(percpu=True))}
 
 
 def usable() -> Iterable[int]:
@@ -93,7 +101,7 @@ def idle_shares(
     before, started = idle(), clock()
     sleep(LOOK_S)
     after, elapsed_s = idle(), clock() - started
-    return {cpu: (after[cpu] - before[cpu]) / elapsed_s for cpu in range(min(len(before), len(after)))}
+    return {cpu: (after[cpu] - before[cpu]) / elapsed_s for cpu in before if cpu in after}
 
 
 def chosen(
