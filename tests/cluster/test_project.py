@@ -150,8 +150,17 @@ def test_any_change_is_another_archive(tmp_path: Path, change: str) -> None:
 def test_a_link_that_leads_out_is_refused(tmp_path: Path, target: str) -> None:
     write(tmp_path, "project/inner/a.py", "secret")
     (tmp_path / "project" / "link").symlink_to(target)
-    with pytest.raises(UsageError, match=r"the link link leads out of the project"):
+    with pytest.raises(UsageError, match=r"the link link leads out of the project.* is to be sent: --ngraph-send="):
         pack(tmp_path / "project")
+
+
+def test_what_cannot_be_sent_is_to_be_listed_where_git_looks(repository: Repository) -> None:
+    (repository.root / "link").symlink_to("/etc")
+    with pytest.raises(UsageError, match=r"list it in \.gitignore, without a slash at its end\."):
+        pack(repository.root)
+    (repository.root / "link").unlink()
+    with pytest.raises(UsageError, match=r"To send less, list what the benchmarks do not need in \.gitignore"):
+        pack(repository.root, limit_bytes=1)
 
 
 def test_links_that_lead_in_a_circle_travel_as_they_are(tmp_path: Path) -> None:
@@ -163,7 +172,8 @@ def test_links_that_lead_in_a_circle_travel_as_they_are(tmp_path: Path) -> None:
 def test_a_project_that_is_too_big_names_its_biggest_files(tmp_path: Path) -> None:
     write(tmp_path, "small.py")
     (tmp_path / "weights.bin").write_bytes(bytes(2**20))
-    with pytest.raises(UsageError, match=r"2 files; at most 0\.5 MiB.*weights\.bin \(1\.0 MiB\), small\.py"):
+    said = r"2 files; at most 0\.5 MiB.*weights\.bin \(1\.0 MiB\), small\.py.*: --ngraph-send="
+    with pytest.raises(UsageError, match=said):
         pack(tmp_path, limit_bytes=2**19)
 
 

@@ -40,7 +40,7 @@ def project_files(root: Path) -> set[Path]:
     def is_in_by_product(folder: Path) -> bool:
         return folder != root and (_is_by_product(folder) or is_in_by_product(folder.parent))
 
-    new = (path for path in _present(root, untracked) if not is_in_by_product(path.parent))
+    new = (path for path in _present(root, untracked) if not is_in_by_product(_folder_of(path)))
     return {*_present(root, tracked), *new}
 
 
@@ -58,18 +58,18 @@ def _git(folder: Path, *arguments: str) -> str | None:
     try:
         return git(folder, *arguments)
     except (GitFailed, UsageError) as error:
-        repository = _repository(folder)
-        if repository is None:
+        found = repository(folder)
+        if found is None:
             return None
         if isinstance(error, GitFailed):
-            raise unusable(repository, error) from None
+            raise unusable(found, error) from None
         raise UsageError(
-            f"{repository} is a git repository, and git is not installed, so that it is not known which files are "
+            f"{found} is a git repository, and git is not installed, so that it is not known which files are "
             "ignored and must not be sent. Install git."
         ) from None
 
 
-def _repository(folder: Path) -> Path | None:
+def repository(folder: Path) -> Path | None:
     """Return the nearest folder at or above this one that has a `.git`, as far up as git looks; None without one."""
     ceilings = os.environ.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep)
     device = folder.stat().st_dev
@@ -91,18 +91,26 @@ def _present(root: Path, names: list[str]) -> Iterator[Path]:
             yield from project_files(path)
 
 
+def _folder_of(path: Path) -> Path:
+    """Return the folder that a file is in, or to which a link leads."""
+    return path if path.is_dir() else path.parent
+
+
 def _walked(root: Path) -> Iterator[Path]:
     for name, folders, files in os.walk(root):
         folder = Path(name)
-        links = [folder / each for each in folders if (folder / each).is_symlink()]
         folders[:] = [each for each in folders if not _is_by_product(folder / each)]
+        links = [folder / each for each in folders if (folder / each).is_symlink()]
         yield from (
             path for path in (*links, *(folder / each for each in files)) if path.is_symlink() or path.is_file()
         )
 
 
 def _is_by_product(folder: Path) -> bool:
-    """Return whether a folder is hidden, a virtual environment or a cache (Python's, or as in bford.info/cachedir)."""
+    """Return whether a folder is hidden, a virtual environment or a cache (Python's, or as in bford.info/cachedir).
+
+    So is a link to one: git takes the line `venv/` of a `.gitignore` for a folder, not for a link.
+    """
     return (
         folder.name.startswith(".")
         or folder.name in BY_PRODUCTS

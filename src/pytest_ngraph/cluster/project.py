@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pytest_ngraph.cluster import secrets
-from pytest_ngraph.cluster.files import project_files
+from pytest_ngraph.cluster.files import project_files, repository
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import counted
 
@@ -75,8 +75,8 @@ def pack(
                 sizes[names[path]] = _add(tar, root, path)
     except OSError as error:
         raise UsageError(
-            f"{error.filename} cannot be sent to a device: {error.strerror}. Make it readable, or list it in "
-            ".gitignore."
+            f"{error.filename} cannot be sent to a device: {error.strerror}. Make it readable, or "
+            f"{_keep_out(root, 'list it in .gitignore')}."
         ) from None
     plain = archive.getvalue()
     return Packed(
@@ -110,7 +110,8 @@ def _check_size(root: Path, files: Sequence[Path], limit_bytes: int) -> None:
     named = ", ".join(f"{path.relative_to(root)} ({_mebibytes(sizes[path])})" for path in biggest)
     raise UsageError(
         f"{root} has {_mebibytes(total)} in {counted(len(files), 'file')}; at most {_mebibytes(limit_bytes)} can be "
-        f"sent to a device. The biggest: {named}. List what the benchmarks do not need in .gitignore."
+        f"sent to a device. The biggest: {named}. To send less, "
+        f"{_keep_out(root, 'list what the benchmarks do not need in .gitignore')}."
     )
 
 
@@ -134,12 +135,19 @@ def _add(tar: tarfile.TarFile, root: Path, path: Path) -> int:
 
 
 def _target(root: Path, link: Path) -> str:
-    """Return a link's target as a relative path. Raises `UsageError` if it leads out of the project."""
-    target = os.readlink(link)  # noqa: PTH115 (the text as it stands)
+    """Return where a link leads in the end, as a relative path that leads through no folder around the project.
+
+    The project's folder has another name on a device. Raises `UsageError` if the link leads out of it.
+    """
     place = Path(os.path.realpath(link))  # unlike `resolve`, it accepts links in a circle
     if not place.is_relative_to(root):
         raise UsageError(
-            f"the link {link.relative_to(root)} leads out of the project, to {target}, which a device does not have. "
-            "Replace it with its target, or list it in .gitignore."
+            f"the link {link.relative_to(root)} leads out of the project, to {place}, which a device does not have. "
+            f"Replace it with its target, or {_keep_out(root, 'list it in .gitignore, without a slash at its end')}."
         )
-    return os.path.relpath(place, link.parent) if Path(target).is_absolute() else target
+    return os.path.relpath(place, link.parent)
+
+
+def _keep_out(root: Path, by_git: str) -> str:
+    """Return how the user keeps a file of the project from being sent: in these words where there is git."""
+    return by_git if repository(root) else "name what is to be sent: --ngraph-send=PATTERN"

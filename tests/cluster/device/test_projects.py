@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from repository import Repository
 
 from pytest_ngraph.cluster.device.projects import UNFINISHED, Projects
 from pytest_ngraph.cluster.project import Packed, pack
@@ -70,6 +71,28 @@ def test_what_is_unpacked_is_what_was_packed(tmp_path: Path) -> None:
         assert (folder / "relative").read_text() == "text"
         assert (folder / "absolute").resolve() == (folder / "package").resolve()
         assert pack(folder).digest == pack(tmp_path / "project").digest
+
+
+@pytest.mark.parametrize("by_git", [True, False], ids=["git", "no git"])
+def test_links_to_virtual_environments_and_through_the_folder_around_the_project(tmp_path: Path, by_git: bool) -> None:
+    root, environment = tmp_path / "proj", tmp_path / "environments" / "x"
+    if by_git:
+        Repository.create(root)
+    for folder in (environment, root / "data", root / "bench"):
+        folder.mkdir(parents=True)
+    (environment / "pyvenv.cfg").touch()
+    (root / ".gitignore").write_text("venv/\n")  # as in GitHub's template: git takes it for folders alone
+    (root / "venv").symlink_to(environment)
+    (root / "data" / "weights").write_text("w")
+    (root / "bench" / "data").symlink_to("../../proj/data")
+    (root / "bench" / "current").symlink_to("../bench/data/weights")
+    packed = pack(root)
+    assert set(packed.sizes) == {".gitignore", "data/weights", "bench/data", "bench/current"}
+    projects = Projects(tmp_path / "projects")
+    projects.unpack(packed)
+    with projects.held(packed.digest) as folder:
+        assert (folder / "bench" / "data" / "weights").read_text() == "w"
+        assert (folder / "bench" / "current").read_text() == "w"
 
 
 def test_unpacked_once(tmp_path: Path) -> None:
