@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -152,6 +153,29 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path, target: str) -> None:
     (tmp_path / "project" / "link").symlink_to(target)
     with pytest.raises(UsageError, match=r"the link link leads out of the project.* is to be sent: --ngraph-send="):
         pack(tmp_path / "project")
+
+
+def refuse(path: Path) -> bool:
+    """Stand for a method of a path that a user may not look at, since the user who tests may be root."""
+    if "postgres" in path.parts:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return True
+
+
+def test_a_folder_that_the_user_may_not_enter_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "nets.py", "postgres/data")
+    monkeypatch.setattr(Path, "exists", refuse)
+    monkeypatch.setattr(Path, "is_file", refuse)
+    monkeypatch.setattr(os, "access", lambda path, mode: "postgres" not in Path(path).parts)
+    assert names(pack(tmp_path)) == {"nets.py"}
+
+
+def test_a_tracked_file_in_such_a_folder_is_named(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.write("postgres/data", "")
+    repository.commit("data")
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(UsageError, match=r"postgres/data cannot be sent to a device: Permission denied.*\.gitignore"):
+        pack(repository.root)
 
 
 def test_what_cannot_be_sent_is_to_be_listed_where_git_looks(repository: Repository) -> None:

@@ -11,6 +11,8 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.git import GitFailed, git, unusable
 
 BY_PRODUCTS = ("__pycache__", "node_modules")
+MARKS = ("CACHEDIR.TAG", "pyvenv.cfg")
+"""Files by which a cache and a virtual environment are known."""
 
 
 def top(folder: Path) -> Path:
@@ -99,11 +101,16 @@ def _folder_of(path: Path) -> Path:
 def _walked(root: Path) -> Iterator[Path]:
     for name, folders, files in os.walk(root):
         folder = Path(name)
-        folders[:] = [each for each in folders if not _is_by_product(folder / each)]
+        folders[:] = [each for each in folders if _may_enter(folder / each) and not _is_by_product(folder / each)]
         links = [folder / each for each in folders if (folder / each).is_symlink()]
         yield from (
             path for path in (*links, *(folder / each for each in files)) if path.is_symlink() or path.is_file()
         )
+
+
+def _may_enter(folder: Path) -> bool:
+    """Return whether this user may use a folder's files. Those of the others stay, as git leaves them out."""
+    return os.access(folder, os.R_OK | os.X_OK)
 
 
 def _is_by_product(folder: Path) -> bool:
@@ -114,6 +121,5 @@ def _is_by_product(folder: Path) -> bool:
     return (
         folder.name.startswith(".")
         or folder.name in BY_PRODUCTS
-        or (folder / "CACHEDIR.TAG").exists()
-        or (folder / "pyvenv.cfg").exists()
+        or any(os.access(folder / mark, os.F_OK) for mark in MARKS)
     )

@@ -58,11 +58,11 @@ def pack(
     """
     root = root.resolve()
     stays = {path.resolve() for path in leave_out}
-    candidates = sorted(path for path in project_files(root) if stays.isdisjoint((path, *path.parents)))
-    names = {path: path.relative_to(root).as_posix() for path in candidates}
     archive = io.BytesIO()
     sizes: dict[str, int] = {}
     try:
+        candidates = sorted(path for path in project_files(root) if stays.isdisjoint((path, *path.parents)))
+        names = {path: path.relative_to(root).as_posix() for path in candidates}
         left_out = {
             name: reason
             for path, name in names.items()
