@@ -177,9 +177,10 @@ def test_a_certificate_that_expires_is_announced_then_refused(tmp_path: Path, mo
         return tmp_path / "head.pem"
 
     assert certificate.expiry_warning(issued_for(31)) == ""
-    assert re.search(r"expires on .*, in 28 days\..*--for head --role head", certificate.expiry_warning(issued_for(29)))
+    soon = certificate.expiry_warning(issued_for(29))
+    assert re.search(r"expires on .*, in 28 days\. .*restart what uses it: .*--for head --role head", soon)
     monkeypatch.setattr(certs, "CLOCKS_DIFFER", datetime.timedelta(days=9))
-    with pytest.raises(UsageError, match=r"expired on .*--for head --role head"):
+    with pytest.raises(UsageError, match=r"expired on .*restart what uses it.*--for head --role head"):
         certificate.check(issued_for(-1), "head")
 
 

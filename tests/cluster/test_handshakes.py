@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from cluster.certificates import credentials_of, options_for
+from cluster.certificates import credentials_of, issued, options_for
 from cluster.processes import Cluster
 
+from pytest_ngraph.cluster import certs
 from pytest_ngraph.cluster.client.link import Link
-from pytest_ngraph.cluster.connection import connect
-from pytest_ngraph.cluster.security import Endpoint, endpoint
+from pytest_ngraph.cluster.connection import CERTIFICATES, connect, probe
+from pytest_ngraph.cluster.security import Credentials, Endpoint, endpoint
 from pytest_ngraph.cluster.versions import HERE, of_scheduler
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import is_importable
@@ -91,6 +95,50 @@ def test_a_scheduler_without_certificates_is_recognized(lasting: Cluster, author
     address = lasting.address.replace("tcp:", "tls:")
     with pytest.raises(UsageError, match="does not speak TLS"):
         connect(endpoint(address, credentials_of(authority)))
+
+
+@contextmanager
+def head_with(credentials: Credentials, shown_by_client: Credentials) -> Iterator[str]:
+    """Yield the address of a program that takes connections with its certificate, as a head does, however old it is."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=shown_by_client.ca)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(credentials.cert, credentials.key)
+
+    def take_one() -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError), context.wrap_socket(connection, server_side=True) as encrypted:
+            encrypted.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=take_one)
+        thread.start()
+        yield f"tls://127.0.0.1:{listening.getsockname()[1]}"
+        thread.join()
+
+
+def test_a_certificate_that_expired_while_a_head_ran_is_renewed_and_the_head_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, heads = credentials_of(issued(tmp_path)), credentials_of(tmp_path, "head")
+    monkeypatch.setattr(certs, "CERTIFICATE_DAYS", -0.5)
+    certs.issue(tmp_path, ["head"], ["head"])
+    with head_with(heads, ours) as address, pytest.raises(UsageError) as refused:
+        probe(endpoint(address, ours))
+    assert "has expired. Issue a new one (pytest-ngraph cluster certs) and restart the scheduler" in str(refused.value)
+    assert CERTIFICATES not in str(refused.value)
+
+
+def test_a_certificate_that_expired_while_a_device_ran_is_said_to_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads, ours = credentials_of(issued(tmp_path)), credentials_of(tmp_path, "measure")
+    place = endpoint("tls://127.0.0.1", ours, part="measure")
+    monkeypatch.setattr(certs, "CERTIFICATE_DAYS", -0.5)
+    certs.issue(tmp_path, ["measure"], ["measure"])
+    with head_with(heads, ours) as address, pytest.raises(UsageError) as refused:
+        probe(dataclasses.replace(place, address=address))
+    said = "your certificate has expired. Issue a new one (pytest-ngraph cluster certs) and restart what uses it."
+    assert said in str(refused.value)
 
 
 def test_where_nobody_listens(authority: Path) -> None:

@@ -53,7 +53,8 @@ def expiry(certificate: x509.Certificate) -> datetime.datetime:
 
 
 def _again(path: Path) -> str:
-    return f"Issue it again: pytest-ngraph cluster certs DIR --for {path.stem} --role {' '.join(roles(path))}"
+    command = f"pytest-ngraph cluster certs DIR --for {path.stem} --role {' '.join(roles(path))}"
+    return f"Issue it again and restart what uses it: {command}"
 
 
 def _left(path: Path) -> datetime.timedelta:

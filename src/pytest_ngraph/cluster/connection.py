@@ -13,6 +13,8 @@ from pytest_ngraph.cluster.versions import HERE, of_scheduler
 from pytest_ngraph.errors import UsageError
 
 TIMEOUT_S = 10.0
+HAS_EXPIRED = 10
+"""`X509_V_ERR_CERT_HAS_EXPIRED` of OpenSSL."""
 CERTIFICATES = "Its certificate and yours have to come from one folder of pytest-ngraph cluster certs."
 
 
@@ -63,6 +65,11 @@ def probe(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> str:
             f"nothing listens at {at}. Start the scheduler there: pytest-ngraph cluster scheduler."
         ) from None
     except ssl.SSLCertVerificationError as error:
+        if error.verify_code == HAS_EXPIRED:
+            raise UsageError(
+                f"the certificate of the scheduler at {at} has expired. Issue a new one "
+                "(pytest-ngraph cluster certs) and restart the scheduler with it."
+            ) from None
         raise UsageError(
             f"your authority does not vouch for the scheduler at {at}: {error.verify_message}. {CERTIFICATES}"
         ) from None
@@ -90,6 +97,11 @@ def _greeting(endpoint: Endpoint, plain: socket.socket) -> bytes:
 
 
 def _refusal(at: str, reason: str) -> str:
+    if "CERTIFICATE_EXPIRED" in reason:
+        return (
+            f"the scheduler at {at} says that your certificate has expired. Issue a new one "
+            "(pytest-ngraph cluster certs) and restart what uses it."
+        )
     if "ALERT" in reason:
         return f"the scheduler at {at} refuses your certificate ({reason.lower().replace('_', ' ')}). {CERTIFICATES}"
     return (
