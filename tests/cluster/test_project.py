@@ -101,6 +101,24 @@ def test_files_that_look_like_secrets_stay_and_are_named(tmp_path: Path) -> None
     assert packed.left_out["pair.pem"] == "it holds a private key"
 
 
+@pytest.mark.parametrize("padding", [0, 2 * 2**20, 2**20 - 5], ids=["at the start", "behind 2 MiB", "across 1 MiB"])
+def test_a_token_is_found_wherever_it_is_in_a_text(tmp_path: Path, padding: int) -> None:
+    (tmp_path / "upload.log").write_text(f"{'x ' * (padding // 2)}\nghp_{'a' * 36}\n")
+    assert pack(tmp_path).left_out == {"upload.log": "it holds a GitHub token"}
+
+
+def test_data_are_looked_at_in_part_alone(tmp_path: Path) -> None:
+    """Bytes at random may look like a token, the more of them there are."""
+    (tmp_path / "weights.bin").write_bytes(bytes(2 * 2**20) + f"\nghp_{'a' * 36}\n".encode())
+    assert pack(tmp_path).left_out == {}
+
+
+def test_a_token_stands_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(f"NAME = 'xghp_{'a' * 36}', 'ghp_{'a' * 37}'")
+    (tmp_path / "b.py").write_text(f"NAME = 'xghp_{'a' * 36} ghp_{'b' * 36}'")
+    assert set(pack(tmp_path).left_out) == {"b.py"}
+
+
 def test_secrets_that_git_tracks_stay_too(repository: Repository) -> None:
     for name in SECRETS:
         repository.write(name, "x\n")

@@ -66,7 +66,7 @@ def pack(
         left_out = {
             name: reason
             for path, name in names.items()
-            if _is_chosen(name, send) and name not in send and (reason := _secret(path, name))
+            if _is_chosen(name, send) and name not in send and (reason := _secret(path, name, limit_bytes))
         }
         files = [path for path, name in names.items() if _is_chosen(name, send) and name not in left_out]
         _check_size(root, files, limit_bytes)
@@ -91,13 +91,13 @@ def _is_chosen(name: str, send: Sequence[str]) -> bool:
     return not send or any(fnmatchcase(name, each) or name.startswith(f"{each.rstrip('/')}/") for each in send)
 
 
-def _secret(path: Path, name: str) -> str:
-    """Return why a file looks like a secret; empty if it does not."""
+def _secret(path: Path, name: str, limit_bytes: int) -> str:
+    """Return why a file looks like a secret; empty if it does not, or is too big to be sent anyhow."""
     if reason := secrets.by_name(name):
         return reason
-    if path.is_symlink() or path.stat().st_size > secrets.LOOKED_AT_BYTES:
+    if path.is_symlink() or path.stat().st_size > limit_bytes:
         return ""
-    found = secrets.by_content(path.read_bytes())
+    found = secrets.by_content(path)
     return f"it holds {found}" if found else ""
 
 
