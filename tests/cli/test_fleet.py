@@ -16,7 +16,7 @@ from cluster.devices import ORIN
 from pytest_ngraph.cli import fleet, limits, main, parser
 from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quotas import Quotas
-from pytest_ngraph.errors import UsageError
+from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.machine.health import Health
 
 if TYPE_CHECKING:
@@ -82,20 +82,26 @@ def test_devices_are_chosen_by_their_name_or_their_pools() -> None:
         fleet.chosen([ORIN, other], ["orni"])
 
 
+SILENT = object()
+
+
 class Fleet:
-    """A link to one device, which answers what the test says."""
+    """A link to the devices orin-1, orin-2 and so on, each of which answers what the test says, or is silent."""
 
     user = "anna@head"
     unreadable: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, answer: Any = None) -> None:
-        self._answer = answer
+    def __init__(self, *answers: Any) -> None:
+        self._answers = {f"tcp://{number}": answer for number, answer in enumerate(answers, 1)}
 
     def present(self) -> list[JoinedDevice]:
-        return [ORIN]
+        return [
+            dataclasses.replace(ORIN, name=f"orin-{number}", address=address)
+            for number, address in enumerate(self._answers, 1)
+        ]
 
     def run(self, *arguments: Any, on: Sequence[str]) -> dict[str, Any]:
-        return dict.fromkeys(on, self._answer)
+        return {address: self._answers[address] for address in on if self._answers[address] is not SILENT}
 
 
 def ran(link: Fleet, *arguments: str) -> int:
@@ -119,11 +125,23 @@ def test_a_device_that_answers_anything_is_named(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.startswith("orin-1 answers what cannot be read: ")
 
 
+def test_a_device_that_fails_hides_no_other(capsys: pytest.CaptureFixture[str]) -> None:
+    link = Fleet(None, StoreError("cannot write reservation.json: disk full."), SILENT, None)
+    assert ran(link, "reserve", "orin", "--for=2h") == 1
+    first, *others, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("orin-1 is reserved for anna@head until ")
+    assert others == ["orin-2 failed: cannot write reservation.json: disk full.", "orin-3 does not answer"]
+    assert last.startswith("orin-4 is reserved for anna@head until ")
+    assert ran(link, "release", "orin") == 1
+    assert capsys.readouterr().out.splitlines() == ["orin-1 is not reserved", *others, "orin-4 is not reserved"]
+    assert ran(Fleet(None, None), "release", "orin") == 0
+
+
 def test_metrics_in_a_file_can_be_read_by_their_collector(tmp_path: Path) -> None:
     """It runs as another user."""
     before = os.umask(0o077)
     try:
-        assert ran(Fleet(), "metrics", f"--output={tmp_path / 'devices.prom'}") == 0
+        assert ran(Fleet(None), "metrics", f"--output={tmp_path / 'devices.prom'}") == 0
     finally:
         os.umask(before)
     assert (tmp_path / "devices.prom").stat().st_mode & 0o777 == 0o644

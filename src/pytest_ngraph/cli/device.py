@@ -116,8 +116,8 @@ def _stop(parsed: argparse.Namespace) -> int:
         answers = link.run(stop, on=[device.address for device in chosen])
     for device in chosen:
         leaves = f"leaves{' after the measurement under way' if device.state == 'busy' else ''}"
-        print(f"{device.name} {leaves if device.address in answers else 'does not answer'}")
-    return int(len(answers) < len(chosen))
+        print(f"{device.name} {fleet.outcome(device, answers, leaves)}")
+    return int(not all(fleet.succeeded(device, answers) for device in chosen))
 
 
 def _link(parsed: argparse.Namespace, part: Role) -> AbstractContextManager[Link]:

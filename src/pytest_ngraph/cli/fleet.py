@@ -6,12 +6,12 @@ import argparse
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.cli.arguments import path
-from pytest_ngraph.errors import UsageError
+from pytest_ngraph.errors import NgraphError, UsageError
 
 if TYPE_CHECKING:
     from pytest_ngraph.cluster.client.link import Link
@@ -68,6 +68,18 @@ def present(link: Link) -> list[JoinedDevice]:
     return devices
 
 
+def outcome(device: JoinedDevice, answers: Mapping[str, Any], done: str) -> str:
+    """Return what became of a request to a device, in words: `done`, if it did what it was asked for."""
+    if succeeded(device, answers):
+        return done
+    return f"failed: {answers[device.address]}" if device.address in answers else "does not answer"
+
+
+def succeeded(device: JoinedDevice, answers: Mapping[str, Any]) -> bool:
+    """Return whether a device did what it was asked for, by the answers that `Link.run` returned."""
+    return device.address in answers and not isinstance(answers[device.address], NgraphError)
+
+
 def health_lines(device: JoinedDevice) -> list[str]:
     """Return what `device list` says of a machine's health, its clock, its reservation and why it refuses."""
     health, power = device.health, device.environment.get("power", "")
@@ -100,10 +112,7 @@ def _reserve(parsed: argparse.Namespace, connect: Connect) -> int:
         answers = link.run(reserve, link.user, parsed.seconds, on=[device.address for device in devices])
     own = {"by": link.user, "until": time.time() + parsed.seconds}
     for device in devices:
-        if device.address not in answers:
-            print(f"{device.name} does not answer")
-            continue
-        print(f"{device.name} {_reserved(answers[device.address] or own)}")
+        print(f"{device.name} {outcome(device, answers, _reserved(answers.get(device.address) or own))}")
     return int(any(answers.get(device.address, own) for device in devices))
 
 
@@ -122,8 +131,8 @@ def _release(parsed: argparse.Namespace, connect: Connect) -> int:
         devices = chosen(present(link), parsed.names)
         answers = link.run(release, on=[device.address for device in devices])
     for device in devices:
-        print(f"{device.name} {'is not reserved' if device.address in answers else 'does not answer'}")
-    return int(any(device.address not in answers for device in devices))
+        print(f"{device.name} {outcome(device, answers, 'is not reserved')}")
+    return int(not all(succeeded(device, answers) for device in devices))
 
 
 def _metrics(parsed: argparse.Namespace, connect: Connect) -> int:

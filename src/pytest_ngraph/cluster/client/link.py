@@ -78,7 +78,9 @@ class Link:
         self.unreadable = found.unreadable
         return found.devices
 
-    def run(self, function: Callable[..., Any], *arguments: Any, on: Sequence[str], timeout_s: float = ANSWER_S) -> Any:
+    def run(
+        self, function: Callable[..., Any], *arguments: Any, on: Sequence[str], timeout_s: float = ANSWER_S
+    ) -> dict[str, Any]:
         """Call a function on some devices, outside of their tasks.
 
         Args:
@@ -88,17 +90,19 @@ class Link:
             timeout_s: the most time for the answers.
 
         Returns:
-            The results, by address. Devices that cannot be reached, or whose answer cannot be read, are left out.
-
-        Raises:
-            NgraphError: the function failed on a device.
+            The result of each device, or the `NgraphError` with which the function failed there, by address. Devices
+            that cannot be reached, or whose answer cannot be read, are left out.
         """
         client = self._open
         responses = client.sync(_broadcast, client, function, arguments, on, callback_timeout=timeout_s)
-        results = {}
+        results: dict[str, Any] = {}
         for address, response in responses.items():
-            with suppress(answers.Unreadable):
+            try:
                 results[address] = _result(response)
+            except answers.Unreadable:
+                continue
+            except NgraphError as error:
+                results[address] = error
         return results
 
     def ask(self, function: Callable[..., Any], *arguments: Any, of: str, timeout_s: float = ANSWER_S) -> Answer:

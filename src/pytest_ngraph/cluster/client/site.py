@@ -22,7 +22,7 @@ from pytest_ngraph.cluster.files import top
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import difference
-from pytest_ngraph.errors import UsageError
+from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.machine.machine import environment_in_words
 from pytest_ngraph.system.installed import LIBRARIES, library_versions
 
@@ -86,12 +86,15 @@ class ClusterSite:
 
             def ask(function: Callable[..., Any], *arguments: Any) -> Any:
                 try:
-                    return self._link.run(function, *arguments, on=[first.address])[first.address]
+                    answer = self._link.run(function, *arguments, on=[first.address])[first.address]
                 except (*LOST, KeyError) as error:
                     raise UsageError(
                         f"device {first.name} does not answer ({type(error).__name__}: {error}). Check whether it is "
                         f"still there: pytest-ngraph device list --scheduler={self._link.address}."
                     ) from error
+                if isinstance(answer, NgraphError):
+                    raise answer
+                return answer
 
             try:
                 self._hosts[device] = RemoteHost(first, ask, self._project)
