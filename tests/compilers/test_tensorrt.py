@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
+from unittest.mock import MagicMock
 
 import pytest
 import torch
@@ -14,7 +16,8 @@ from compiled import Export
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers.tensorrt import TensorRt, TensorRtRtx, timing_cache
+from pytest_ngraph.compilers import program
+from pytest_ngraph.compilers.tensorrt import BINDINGS, PLAN, TensorRt, TensorRtRtx, _load, timing_cache
 from pytest_ngraph.compilers.tensorrt.library import Library, library
 from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
@@ -24,6 +27,7 @@ from pytest_ngraph.workloads.verify import verify
 MODULE = "pytest_ngraph.compilers.tensorrt"
 CONV = Case(workload="conv", compiler="tensorrt_rtx", batch_size=1, depth=2, width=8)
 RESNET = Case(workload="resnet18", compiler="tensorrt_rtx", batch_size=1)
+OF_COMPLEX = Case(workload="complex_nets:of_complex", compiler="tensorrt", batch_size=2)
 GPU = Target(kind="cuda")
 
 rtx_only = pytest.mark.skipif(
@@ -175,6 +179,61 @@ def test_a_timing_cache_that_cannot_be_written_fails_no_build(tmp_path: Path) ->
     in_the_way.touch()
     timing_cache.save(cast("Library", Log()), Configuration(), in_the_way / "gpu.timing")
     assert [*tmp_path.iterdir()] == [in_the_way]
+
+
+class OfFloats:
+    """A library whose plans take 32-bit floats. It notes their shapes, and where they are in memory."""
+
+    name, version, logger = "tensorrt", "11", None
+
+    def __init__(self) -> None:
+        self.module, self.placed = self, dict[str, tuple[tuple[int, ...], int]]()
+        self._shape: tuple[int, ...] = ()
+
+    def Runtime(self, logger: object) -> OfFloats:  # noqa: N802 (TensorRT's name)
+        return self
+
+    def deserialize_cuda_engine(self, plan: bytes) -> OfFloats:
+        return self
+
+    def create_execution_context(self) -> OfFloats:
+        return self
+
+    def get_tensor_dtype(self, name: str) -> SimpleNamespace:
+        return SimpleNamespace(name="FLOAT")
+
+    def set_input_shape(self, name: str, shape: tuple[int, ...]) -> bool:
+        self._shape = shape
+        return True
+
+    def set_tensor_address(self, name: str, address: int) -> bool:
+        self.placed[name] = self._shape, address
+        return True
+
+    def require(self, result: object, step: str) -> object:
+        return result
+
+
+def test_a_plan_takes_complex_inputs_as_pairs_of_real_numbers(
+    exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the exported graph does."""
+    (given,) = program.inputs(exported(OF_COMPLEX))
+    monkeypatch.setattr(f"{MODULE}._gpu", lambda _: "a GPU")
+    monkeypatch.setattr(f"{MODULE}.program.inputs", lambda *_: (given,))
+    monkeypatch.setattr(f"{MODULE}.model.cuda", MagicMock())
+    (tmp_path / PLAN).touch()
+    (tmp_path / BINDINGS).write_text(json.dumps({"inputs": ["z"], "outputs": [], "facts": {}}))
+    lib = OfFloats()
+    _load(cast("Library", lib), exported(OF_COMPLEX), GPU, tmp_path, graph=False)
+    assert lib.placed == {"z": ((*given.shape, 2), given.data_ptr())}
+
+
+@pytest.mark.parametrize("function", ["of_complex", "spectrum"])
+def test_a_model_with_complex_numbers_cannot_be_deployed(function: str, exported: Export, tmp_path: Path) -> None:
+    case = Case(workload=f"complex_nets:{function}", compiler="tensorrt", batch_size=2)
+    with pytest.raises(Unsupported, match=f"^tensorrt cannot deploy complex_nets:{function}, .* with onnxruntime"):
+        TensorRt().deploy(exported(case), GPU, tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(

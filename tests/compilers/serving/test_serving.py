@@ -74,12 +74,13 @@ def test_operators_of_ones_own_are_code_that_the_folder_lacks(exported: Export, 
 
 
 @pytest.mark.parametrize("compiler", ["tensorrt", "tensorrt_rtx"])
-def test_tensorrt_without_a_gpu_to_try_it_on(tmp_path: Path, compiler: str) -> None:
+def test_tensorrt_without_a_gpu_to_try_it_on(exported: Export, tmp_path: Path, compiler: str) -> None:
     (compiled := tmp_path / "compiled").mkdir()
     (out := tmp_path / "out").mkdir()
     (compiled / "model.plan").write_bytes(b"a plan")
     (compiled / "bindings.json").write_text(json.dumps({"inputs": ["x"], "outputs": ["y", "z"], "facts": {}}))
-    found = deployed(artifact(tmp_path, compiler), Target(kind="cuda"), compiled, out)
+    case = Case(workload="conv", compiler=compiler, batch_size=1, width=16)
+    found = deployed(dataclasses.replace(exported(case), case=case), Target(kind="cuda"), compiled, out)
     assert (out / "model.plan").read_bytes() == b"a plan"
     assert found.libraries == (compiler, "torch")
     assert "INPUTS, OUTPUTS = ['x'], ['y', 'z']" in found.code

@@ -15,14 +15,14 @@ from typing import ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program
-from pytest_ngraph.compilers.onnx_export import write_onnx
+from pytest_ngraph.compilers.onnx_export import real, write_onnx
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import tensorrt as serving
 from pytest_ngraph.compilers.tensorrt import timing_cache
 from pytest_ngraph.compilers.tensorrt.library import Library, library
 from pytest_ngraph.compilers.tensorrt.model import ELEMENT_TYPES, TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
-from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.errors import NgraphError, Unsupported
 
 Level = Literal[0, 1, 2, 3, 4, 5]
 Capability = Literal["any", "current", "75", "80", "86", "89", "120", "121"]
@@ -77,7 +77,7 @@ class TensorRt:
         return _load(library("tensorrt"), artifact, target, folder, graph=self.graph)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
-        return _deploy("tensorrt", compiled, folder)
+        return _deploy("tensorrt", artifact, compiled, folder)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class TensorRtRtx:
         return _load(library("tensorrt_rtx"), artifact, target, folder, graph=self.graph)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
-        return _deploy("tensorrt_rtx", compiled, folder)
+        return _deploy("tensorrt_rtx", artifact, compiled, folder)
 
 
 def _gpu(lib: Library) -> str:
@@ -153,7 +153,7 @@ def _build(network: Network, folder: Path, **facts: str) -> None:
 def _load(lib: Library, artifact: Artifact, target: Target, folder: Path, *, graph: bool) -> TensorRtModel:
     gpu = _gpu(lib)
     bindings = json.loads((folder / BINDINGS).read_text())
-    inputs = dict(zip(bindings["inputs"], program.inputs(artifact, "cuda"), strict=True))
+    inputs = dict(zip(bindings["inputs"], real(program.inputs(artifact, "cuda")), strict=True))
     facts = {
         "version": lib.version,
         "precision": target.precision,
@@ -166,7 +166,12 @@ def _load(lib: Library, artifact: Artifact, target: Target, folder: Path, *, gra
     return TensorRtModel(lib, (folder / PLAN).read_bytes(), inputs, bindings["outputs"], graph=graph, facts=facts)
 
 
-def _deploy(module: str, compiled: Path, folder: Path) -> Serving:
+def _deploy(module: str, artifact: Artifact, compiled: Path, folder: Path) -> Serving:
+    if any(array.dtype.kind == "c" for array in (*artifact.inputs(), *artifact.reference())):
+        raise Unsupported(
+            f"{module} cannot deploy {artifact.case.workload}, which takes or gives complex numbers: the plan has them "
+            "as pairs of real ones. Deploy it with onnxruntime."
+        )
     bindings = json.loads((compiled / BINDINGS).read_text())
     inputs, outputs = bindings["inputs"], bindings["outputs"]
     return serving.deploy(module, compiled / PLAN, folder, inputs=inputs, outputs=outputs, types=ELEMENT_TYPES)
