@@ -55,6 +55,14 @@ def test_packages_elsewhere_are_found_and_nothing_else_that_is_the_users(tmp_pat
             launch(made_up.folder(tmp_path / "b", code), variables=variables, packages=[str(packages)])
 
 
+def test_packages_are_found_where_the_user_has_python_put_no_folder_of_scripts_on_the_path(tmp_path: Path) -> None:
+    (packages := tmp_path / "packages").mkdir()
+    (packages / "elsewhere.py").write_text("")
+    folder = made_up.folder(tmp_path / "a", "import elsewhere, sys\nopen('path', 'w').write(repr(sys.path))\n")
+    launch(folder, variables={"PYTHONSAFEPATH": "1"}, packages=[str(packages)])
+    assert str(packages) in (folder / "path").read_text()
+
+
 def test_temporary_files_that_it_leaves_are_removed(tmp_path: Path) -> None:
     """The process ends at once, without the clean-up of libraries that unpack a model there."""
     leaving = "import tempfile\nopen('left.txt', 'w').write(tempfile.mkdtemp())\n"

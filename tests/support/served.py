@@ -1,11 +1,12 @@
-"""Run a deployed folder in a process of its own, in which chosen modules cannot be imported."""
+"""Run a deployed folder in a process of its own, in which chosen modules cannot be imported, or here with stand-ins."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,11 @@ from typing import Any
 import pytest
 from compiled import CPU
 from forking import Script, TorchServer
+
+from pytest_ngraph.artifact import Array
+from pytest_ngraph.case import Case
+from pytest_ngraph.compilers.serving import Serving
+from pytest_ngraph.serving.script import SCRIPT, script
 
 OWN = "pytest_ngraph"
 WITHOUT = """
@@ -78,6 +84,22 @@ def check(folder: Path, *without: str, server: TorchServer | None = None) -> sub
 def check_and_import(folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
     """Run the check in a fresh interpreter; then import the script, let it answer twice, and print the outputs."""
     return _fresh(THEN_IMPORTED, _arguments(folder, without))
+
+
+def imported(folder: Path, serving: Serving, inputs: Sequence[Array] = (), **libraries: object) -> Any:
+    """Write `serve.py` and import it here, where these stand in for the libraries that it imports."""
+    path = folder / SCRIPT
+    case = Case(workload="conv", compiler="identity", batch_size=1)
+    path.write_text(script(case, serving, inputs, threads=2, tolerance=1e-4))
+    spec = spec_from_file_location("serve", path)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, library in libraries.items():
+            patch.setitem(sys.modules, name, library)
+        spec.loader.exec_module(module)
+    return module
 
 
 def _arguments(folder: Path, without: tuple[str, ...]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ STEADY, SHARE, LONGEST_S = 3, 0.002, 20.0
 def main() -> None:
     begun = time.monotonic()
     folder, descriptor = sys.argv[1:]
-    if not sys.flags.isolated:
+    if not getattr(sys.flags, "safe_path", sys.flags.isolated):  # Python 3.10 has no PYTHONSAFEPATH
         del sys.path[0]  # the folder of this file
     sys.path.insert(0, folder)
     import serve  # type: ignore[import-not-found]

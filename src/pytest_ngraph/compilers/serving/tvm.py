@@ -22,7 +22,8 @@ def answer(model, inputs):
     return [each.numpy() for each in ([outputs] if isinstance(outputs, tvm.runtime.Tensor) else outputs)]
 '''
 POOL = """    os.environ["TVM_NUM_THREADS"] = str(THREADS)
-{spins}    cores = [str(core) for core in sorted(os.sched_getaffinity(0))]
+{spins}    usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    cores = [str(core) for core in sorted(usable)]
     tvm.get_global_func("runtime.config_threadpool")(-3, THREADS, cores)  # -3: each thread may use all of these cores
 """
 SPINS = "TVM_THREAD_POOL_SPIN_COUNT"
