@@ -110,6 +110,25 @@ def test_a_file_that_git_ignores_is_named_and_can_be_given_to_the_base(
     result.stdout.fnmatch_lines(["Against main at *: 1 unchanged"])
 
 
+@pytest.mark.parametrize("imported", ["import sizes._C", "from sizes import _C"])
+def test_a_module_that_git_ignores_is_named_where_tests_cannot_be_collected(
+    quick_project: pytest.Pytester, changed: Repository, imported: str
+) -> None:
+    """Such as a version that setuptools_scm writes, or an extension that is built in place."""
+    changed.write(".gitignore", ".ngraph\n__pycache__\ngate.*\n_C.py\n")
+    changed.write("sizes/__init__.py", "")
+    test = Path(quick_project.path, "test_it.py")
+    test.write_text(f"{imported}\n{test.read_text()}")
+    changed.commit("a generated module")
+    changed.write("sizes/_C.py", "")
+    without = quick_project.runpytest(*EXACT)
+    assert without.ret == pytest.ExitCode.TESTS_FAILED
+    without.stdout.fnmatch_lines(["main at *. sizes/_C.py is in the working tree, *: --ngraph-untracked=sizes/_C.py.*"])
+    result = quick_project.runpytest(*EXACT, "--ngraph-untracked=sizes/_C.py")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+
+
 def test_a_run_that_goes_on_does_what_its_message_said(quick_project: pytest.Pytester, changed: Repository) -> None:
     """The base that could not be built is another one once it has the file."""
     changed.write(".gitignore", ".ngraph\n__pycache__\nweights.txt\n")

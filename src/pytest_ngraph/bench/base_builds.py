@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
@@ -22,6 +21,8 @@ from pytest_ngraph.compilers import runs_module
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine.compiler_code import is_built_in
 from pytest_ngraph.record import FailureKind
+from pytest_ngraph.system.child import search_path
+from pytest_ngraph.system.only_at_head import with_advice
 
 
 class Unbuilt(NamedTuple):
@@ -154,20 +155,7 @@ class BaseBuilds:
             except OSError as error:
                 return Unbuilt(str(error), "raised")
             except WorkerFailed as error:
-                return Unbuilt(_with_advice(error.failure.message, self._instead_of), error.failure.kind)
+                path = search_path() if self._home.path is None else self._home.path
+                return Unbuilt(with_advice(error.failure.message, self._instead_of, path), error.failure.kind)
 
         return worker, exported
-
-
-def _with_advice(reason: str, instead_of: tuple[Path, Path] | None) -> str:
-    """Return why the base cannot be built, with the next step where it looks for a file that only the head has."""
-    if instead_of is None:
-        return reason
-    tree, root = instead_of
-    for name in re.findall(rf"{re.escape(str(tree))}/([^'\"\n]+)", reason):
-        if (root / name).is_file() and not (tree / name).exists():
-            return (
-                f"{reason}. {name} is in the working tree, but not at the base: git does not track it. To give it to "
-                f"the base, too: --ngraph-untracked={name}"
-            )
-    return reason

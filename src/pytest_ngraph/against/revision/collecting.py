@@ -16,6 +16,7 @@ from pytest_ngraph.against.revision import Worktree
 from pytest_ngraph.case import Case
 from pytest_ngraph.system.child import command
 from pytest_ngraph.system.command import Finished, run
+from pytest_ngraph.system.only_at_head import with_advice
 from pytest_ngraph.system.relocation import with_paths
 
 TIMEOUT_S = 600.0
@@ -46,10 +47,11 @@ def collect(
         arguments: the arguments of this run's pytest (`config.invocation_params.args`).
         rootdir: the root folder of this run's pytest, so that node ids mean the same.
     """
+    path = worktree.path(sys_path, rootdir)
     with tempfile.TemporaryDirectory(prefix="ngraph-collect-") as scratch:
         file = Path(scratch, "cases.jsonl")
         request = {
-            "path": worktree.path(sys_path, rootdir),
+            "path": path,
             "arguments": [
                 f"--rootdir={worktree.to_base(str(rootdir))}",
                 f"--override-ini=cache_dir={scratch}/cache",
@@ -62,7 +64,7 @@ def collect(
             ended = run(WRITER, worktree.cwd, environment(), json.dumps(request), timeout_s)
         except subprocess.TimeoutExpired:
             return Collection(failed={"": f"collecting took longer than {timeout_s:g} s"})
-        return _read(file, worktree, ended)
+        return _read(file, worktree, ended, path)
 
 
 def at_base(case: Case, worktree: Worktree) -> Case:
@@ -78,7 +80,8 @@ def reason(text: str) -> str:
     return next(iter((*errors[-1:], *usage[-1:], *lines[-1:])), "no reason given")
 
 
-def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
+def _read(file: Path, worktree: Worktree, ended: Finished, given: Sequence[str]) -> Collection:
+    """Return what the process wrote, which was started with `given` as its `sys.path`."""
     lines = _lines(file)
     failed = {line["failed"]: line["reason"] for line in lines if "failed" in line}
     is_complete = any("finished" in line for line in lines) and (failed or ended.status in COLLECTED)
@@ -90,7 +93,9 @@ def _read(file: Path, worktree: Worktree, ended: Finished) -> Collection:
         if "case" in line
     )
     path = next((line["path"] for line in lines if "finished" in line), ())
-    return Collection(tuple(cases), failed, path)
+    places = worktree.root, worktree.revision.root
+    advised = {nodeid: with_advice(why, places, path or given) for nodeid, why in failed.items()}
+    return Collection(tuple(cases), advised, path)
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
