@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from synthetic import case, measured
 
 from pytest_ngraph import store
 from pytest_ngraph.advise.measuring import Measuring
 from pytest_ngraph.cli import main
 from pytest_ngraph.cli.arguments import INTERRUPTED
 from pytest_ngraph.record import Record
+from pytest_ngraph.store import Journal
 
 NET = """
 import time
@@ -141,7 +143,7 @@ def test_what_was_interrupted_shows_the_command_that_goes_on(
         assert main([*command, "--resume=latest"]) == INTERRUPTED
         (run,) = store.run_ids(project / "my runs")
         printed = capsys.readouterr().err
-        assert ("no run in my runs is unfinished; a new one begins" in printed) == is_new
+        assert ("no race of advised_net:net in my runs is unfinished; a new one begins" in printed) == is_new
         shown = f"To go on: pytest-ngraph advise advised_net:net --compiler=identity --store 'my runs' --resume={run}"
         assert shown in printed
 
@@ -155,6 +157,24 @@ def test_what_was_interrupted_at_once_has_nothing_to_go_on_with(
     monkeypatch.setattr(Measuring, "__call__", interrupted)
     assert main(["advise", "advised_net:net", "--compiler=identity"]) == INTERRUPTED
     assert "interrupted. Nothing was measured so far." in capsys.readouterr().err
+
+
+def test_a_killed_run_of_tests_is_left_as_it_is(
+    project: Path, forked_workers: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A race that took it over would shorten its records and end it as whole."""
+    monkeypatch.setattr("pytest_ngraph.advise.race.FIRST_S", 0.05)
+    sweep = Journal(project / ".ngraph", {}, lambda: ["a", "b"])
+    sweep.append(measured(case("tvm", 1), 0.1))
+    sweep.close()
+    before = (project / ".ngraph" / f"{sweep.id}.jsonl").read_bytes()
+    command = ["advise", "advised_net:net", "--compiler=identity"]
+    assert main([*command, f"--resume={sweep.id}"]) == 2
+    assert f"run {sweep.id} is a run of tests" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
+    assert len(store.run_ids(project / ".ngraph")) == 2
+    assert (project / ".ngraph" / f"{sweep.id}.jsonl").read_bytes() == before
+    assert store.unfinished(project / ".ngraph") == sweep.id
 
 
 def _measured_at(records: dict[str, Record]) -> dict[str, float]:

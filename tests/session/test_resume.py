@@ -17,10 +17,12 @@ from pytest_ngraph.artifact import Model
 from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.costs import Costs
+from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.record import FailureKind, Record
-from pytest_ngraph.session.resume import ResumedRun
-from pytest_ngraph.store import SCHEMA, Death, Journal, Run, outlined, read, run_ids
+from pytest_ngraph.session.options import ResumeOptions
+from pytest_ngraph.session.resume import ResumedRun, open_run
+from pytest_ngraph.store import SCHEMA, Death, Journal, Run, outlined, read, run_ids, unfinished
 
 CASE = case("tvm", 8)
 
@@ -52,6 +54,40 @@ def test_a_failure_that_may_have_been_chance_is_measured_again_when_asked(
         assert resumed.stands(CASE, lambda record: made) is not measured_again
         assert resumed.failed == [CASE] * measured_again
         assert any("may have been chance" in note for note in resumed.notes) is measured_again
+
+
+@pytest.mark.parametrize("name", ["latest", "its id"])
+@pytest.mark.parametrize("race", ["", "net", "another net"])
+def test_a_session_goes_on_only_with_a_run_of_its_kind(tmp_path: Path, name: str, race: str) -> None:
+    killed = Journal(tmp_path, {}, race="net")
+    killed.append(measured(CASE, 0.1))
+    killed.close()
+    options = ResumeOptions(run=killed.id if name == "its id" else name)
+    if race == "net":
+        resumed = open_run(tmp_path, options, race)
+        assert resumed is not None
+        assert resumed.run.id == killed.id
+        resumed.journal.close()
+    elif name == "latest":
+        assert open_run(tmp_path, options, race) is None
+    else:
+        what = f"run {killed.id} is a race of net, .* To go on with it: pytest-ngraph advise net --resume={killed.id}"
+        with pytest.raises(UsageError, match=what):
+            open_run(tmp_path, options, race)
+
+
+def test_of_the_runs_of_earlier_versions_what_has_steps_is_a_race(tmp_path: Path) -> None:
+    for steps in (0, 2):
+        journal = Journal(tmp_path, {}, run=f"{steps} steps")
+        for _ in range(steps or 1):
+            journal.append(measured(CASE, 0.1))
+            if steps:
+                journal.end_step(1.0)
+        journal.close()
+        path = tmp_path / f"{journal.id}.jsonl"
+        path.write_text(path.read_text().replace('"race":"",', ""))
+    assert unfinished(tmp_path) == "0 steps"
+    assert unfinished(tmp_path, CASE.workload) == "2 steps"
 
 
 def test_what_crashed_too_often_is_measured_again_when_asked(tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ def measuring(
     devices: Sequence[Device],
     between: Between,
     progress: Progress,
+    workload: str,
     resumed: str = "",
 ) -> Iterator[Measuring]:
     """Open a bench and a run of the store, and close both at the end. The run is whole if nothing was raised.
@@ -186,15 +187,16 @@ def measuring(
         settings: those of the run.
         devices: the devices of the cases.
         between: how much processes of the same code differ.
-        resumed: the run to go on with, or `latest` for the newest unfinished one; empty for a new one.
+        workload: what the race is about.
+        resumed: the race to go on with, or `latest` for the newest unfinished one; empty for a new one.
 
     Raises:
-        UsageError: there is no such run.
+        UsageError: there is no such run, or it is no race of this workload.
         StoreError: another process writes to it.
     """
-    earlier = open_run(store, ResumeOptions(run=resumed)) if resumed else None
+    earlier = open_run(store, ResumeOptions(run=resumed), workload) if resumed else None
     run = read(store, earlier.run.id) if earlier else None
-    journal = earlier.journal if earlier else Journal(store, environment())
+    journal = earlier.journal if earlier else Journal(store, environment(), race=workload)
     if earlier:
         journal.describe(environment(), tuple)
     profiles = {device.name: device for device in devices}

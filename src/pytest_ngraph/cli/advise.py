@@ -74,7 +74,7 @@ def declare(commands: Any) -> None:
     add("--depth", type=count, metavar="N", help="depth of a block")
     add("--width", type=count, metavar="N", help="width of a block")
     add("--size", action="append", default=[], metavar="AXIS=N", help="size of an axis of your own; repeatable")
-    add("--resume", nargs="?", const=LATEST, default="", metavar="RUN", help="default: the newest unfinished run")
+    add("--resume", nargs="?", const=LATEST, default="", metavar="RUN", help="default: the newest unfinished race")
     add_store(parser)
     add("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_run)
@@ -95,7 +95,7 @@ def _run(parsed: argparse.Namespace) -> int:
     settings = Settings(cache=compiled_folder())
     run_id = ""
     try:
-        with measuring(parsed.store, settings, axes.devices, between, live, parsed.resume) as measure:
+        with measuring(parsed.store, settings, axes.devices, between, live, parsed.workload, parsed.resume) as measure:
             run_id = measure.run_id
             race = Race(axes, limits, measure, parsed.budget, between, measure.elapsed_s)
             found = answer(race.run(), race.named, limits, between, run_id)
@@ -154,8 +154,11 @@ def _limits(parsed: argparse.Namespace) -> Limits:
 def _check_store(parsed: argparse.Namespace) -> None:
     """Raise `StoreError` for a store that cannot be written, and `UsageError` where it lacks the run to resume."""
     check_writable(parsed.store)
-    if parsed.resume == LATEST and unfinished(parsed.store) is None:
-        print(f"pytest-ngraph: no run in {parsed.store} is unfinished; a new one begins", file=sys.stderr)
+    if parsed.resume == LATEST and unfinished(parsed.store, parsed.workload) is None:
+        print(
+            f"pytest-ngraph: no race of {parsed.workload} in {parsed.store} is unfinished; a new one begins",
+            file=sys.stderr,
+        )
     elif parsed.resume not in ("", LATEST) and parsed.resume not in (ids := run_ids(parsed.store)):
         hint = "--resume takes the next word for a run: write it behind the workload."
         raise UsageError.unknown("run", parsed.resume, ids[-10:], hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from pytest_ngraph import store
@@ -157,14 +158,19 @@ class ResumedRun:
         return Record.failed(case, Failure(phase=phase, kind="crashed", message=message))
 
 
-def open_run(folder: Path, options: ResumeOptions) -> ResumedRun | None:
+def open_run(folder: Path, options: ResumeOptions, race: str = "") -> ResumedRun | None:
     """Return the run of the store in this folder to go on with; None where there is nothing to go on with.
 
-    Raises `UsageError` for a run that does not exist, and `StoreError` for one that another process writes to.
+    Args:
+        race: the workload, for a race; empty for a run of tests.
+
+    Raises:
+        UsageError: there is no such run, or it is of another kind.
+        StoreError: another process writes to it.
     """
     name = options.run
     if name == NEWEST_UNFINISHED:
-        found = store.unfinished(folder) or (_newest_to_retry(folder) if options.retry_failed else None)
+        found = store.unfinished(folder, race) or (_newest_to_retry(folder) if options.retry_failed else None)
         if found is None:
             return None
         name = found
@@ -175,13 +181,26 @@ def open_run(folder: Path, options: ResumeOptions) -> ResumedRun | None:
             store.run_ids(folder)[-10:],
             "--ngraph-resume takes the next word for a run: write --ngraph-resume=latest before other arguments.",
         )
-    journal = Journal.reopen(folder, name)
+    elif (other := store.race_of(folder, name)) != race:
+        raise _of_another_kind(name, other, race)
+    journal = Journal.reopen(folder, name, race)
     return ResumedRun(store.outlined(folder, name), journal, options.retries, retry_failed=options.retry_failed)
 
 
+def _of_another_kind(run: str, kind: str, asked: str) -> UsageError:
+    """Return the error for a run that cannot be gone on with. Kinds are the workloads of races; empty for tests."""
+    if kind:
+        what, command = f"a race of {kind}", f"pytest-ngraph advise {kind} --resume={run}"
+    else:
+        what, command = "a run of tests", f"pytest --ngraph-resume={run}"
+    goes_on = f"advise {asked} goes on with races of {asked}" if asked else "pytest goes on with runs of tests"
+    return UsageError(f"run {run} is {what}, and {goes_on}. To go on with it: {command}.")
+
+
 def _newest_to_retry(folder: Path) -> str | None:
-    """Return the newest run, if a failure in it may have been chance and no process writes to it; else None."""
-    newest = (run for run in store.run_ids(folder)[-1:] if not store.is_live(folder, run))
+    """Return the newest run of tests, if a failure in it may have been chance and no process writes to it; else None."""
+    of_tests = (run for run in reversed(store.run_ids(folder)) if not store.race_of(folder, run))
+    newest = (run for run in islice(of_tests, 1) if not store.is_live(folder, run))
     return next((run for run in newest if store.outlined(folder, run).may_pass), None)
 
 

@@ -30,6 +30,7 @@ from pytest_ngraph.store.run import (
     Step,
     is_live,
     last_unfinished,
+    race_of,
     run_ids,
     unfinished,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "last_unfinished",
     "merge",
     "outlined",
+    "race_of",
     "read",
     "run_ids",
     "unfinished",

@@ -18,7 +18,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.outlining import WORTH_KEEPING, gain
-from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, SCHEMA, SOURCE, STEP, SUFFIX, WHOLE, run_ids
+from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, RACE, SCHEMA, SOURCE, STEP, SUFFIX, WHOLE, run_ids
 from pytest_ngraph.system.files import UNSUPPORTED, sync_folder, take
 
 STAMP = "%Y%m%d-%H%M%S"
@@ -39,6 +39,7 @@ class Journal:
         now: the wall clock.
         run: id of the run; by default made from the time.
         source: what is measured: `commit`, `branch`, and for a history `anchor` and `anchor commit`.
+        race: the workload that a race is about; empty for a run of tests.
     """
 
     def __init__(
@@ -49,9 +50,11 @@ class Journal:
         now: Callable[[], datetime] = datetime.now,
         run: str = "",
         source: Mapping[str, str] = MappingProxyType({}),
+        race: str = "",
     ) -> None:
         self.id = run or new_id(folder, now)
         self._source = source
+        self._race = race
         self._folder = folder
         self._environment = environment
         self._planned = planned
@@ -62,9 +65,9 @@ class Journal:
         self._gained, self._due = 0, WORTH_KEEPING
 
     @classmethod
-    def reopen(cls, folder: Path, run: str) -> Journal:
+    def reopen(cls, folder: Path, run: str, race: str = "") -> Journal:
         """Return a journal that continues a run. Raise `StoreError` if another process writes to it."""
-        journal = cls(folder, {}, run=run)
+        journal = cls(folder, {}, run=run, race=race)
         journal._resumed = True
         try:
             journal._file = _open(journal._path)
@@ -154,6 +157,7 @@ class Journal:
             "schema": SCHEMA,
             "run": self.id,
             "resumed": self._resumed,
+            RACE: self._race,
             "environment": self._environment,
             **({SOURCE: dict(self._source)} if self._source else {}),
             "planned": sorted(self._planned()),

@@ -24,6 +24,8 @@ DEVICE = "device"
 SOURCE = "source"
 """Key of what a session measured, a mapping with the following keys, as far as they are known."""
 COMMIT, BRANCH, ANCHOR, ANCHOR_COMMIT = "commit", "branch", "anchor", "anchor commit"
+RACE = "race"
+"""Key of the workload that a race is about; it is empty in a run of tests."""
 STEP = "step"
 """Key of the seconds after which a race decided what it measures next."""
 ENDED = "ended"
@@ -108,17 +110,42 @@ def run_ids(folder: Path) -> list[str]:
 
 
 def last_unfinished(folder: Path) -> str | None:
-    """Return the newest run, if it is not complete and no process writes to it; else None."""
+    """Return the newest run, if it is one of tests, not complete, and no process writes to it; else None."""
     return next((run for run in run_ids(folder)[-1:] if _can_go_on(folder, run)), None)
 
 
-def unfinished(folder: Path) -> str | None:
-    """Return the newest run that is not complete and to which no process writes; None if there is none."""
-    return next((run for run in reversed(run_ids(folder)) if _can_go_on(folder, run)), None)
+def unfinished(folder: Path, race: str = "") -> str | None:
+    """Return the newest run that is not complete and to which no process writes; None if there is none.
+
+    Args:
+        race: the workload of the races to choose from; empty for runs of tests.
+    """
+    return next((run for run in reversed(run_ids(folder)) if _can_go_on(folder, run, race)), None)
 
 
-def _can_go_on(folder: Path, run: str) -> bool:
-    return not _is_whole(folder / (run + SUFFIX)) and not is_live(folder, run)
+def race_of(folder: Path, run: str) -> str:
+    """Return the workload that a race is about; empty for a run of tests.
+
+    Earlier versions did not write it down: what has steps is a race, of the workload of the record before the first.
+    """
+    path = folder / (run + SUFFIX)
+    try:
+        with path.open("rb") as file:
+            before = file.readline()
+            if isinstance(race := (decoded(before) or {}).get(RACE), str):
+                return race
+            for line in file:
+                if line.startswith(b'{"%s":' % STEP.encode()):
+                    case = (decoded(before) or {}).get("case")
+                    return str(case.get("workload", "")) if isinstance(case, dict) else ""
+                before = line
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return ""
+
+
+def _can_go_on(folder: Path, run: str, race: str = "") -> bool:
+    return not _is_whole(folder / (run + SUFFIX)) and not is_live(folder, run) and race_of(folder, run) == race
 
 
 def _is_whole(path: Path) -> bool:
