@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,7 +25,7 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.metrics.between import IN_GENERAL
-from pytest_ngraph.record import Agreement, Record
+from pytest_ngraph.record import Agreement, Failure, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal
 
@@ -88,7 +89,21 @@ class Bench:
             )
 
 
-def raced(folder: Path, bench: Bench, resumed: bool) -> tuple[dict[str, object], float]:
+class SlowTvm(Bench):
+    """TVM compiles for five minutes, and is killed if it has less."""
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Record]:
+        for record in super().run(cases):
+            timeout_s = self._settings.timeout_s
+            if record.case.compiler.startswith("tvm") and timeout_s < 300:
+                failure = Failure(phase="compile", kind="timed out", message="killed")
+                limits = {"budget_s": self._settings.budget_s, "timeout_s": timeout_s}
+                yield replace(Record.failed(record.case, failure), follows_from={"settings": limits})
+            else:
+                yield record
+
+
+def raced(folder: Path, bench: Bench, resumed: bool, budget_s: float = 400.0) -> tuple[dict[str, object], float]:
     """Return the answer of a race, and the seconds that it took in all."""
     if resumed:
         (run,) = store.run_ids(folder)
@@ -108,7 +123,7 @@ def raced(folder: Path, bench: Bench, resumed: bool) -> tuple[dict[str, object],
             earlier.steps,
             bench.clock,
         )
-        race = Race(AXES, LIMITS, measure, 400.0, clock=measure.elapsed_s)
+        race = Race(AXES, LIMITS, measure, budget_s, clock=measure.elapsed_s)
         found = answer(race.run(), race.named, LIMITS, IN_GENERAL, "a-run").to_dict()
         return found, measure.elapsed_s()
     finally:
@@ -147,3 +162,16 @@ def test_a_race_asked_another_question_measures_what_is_missing(
     found, _ = raced(tmp_path, second, resumed=True)
     assert found["pick"]
     assert len(second.measured) > len(first.measured), "nothing of the first session stands"
+
+
+def test_what_timed_out_is_measured_when_a_larger_budget_gives_it_more_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.advise.measuring.staleness", lambda record, follows_from: [])
+    tvm = "net-tvm-b1-cpu"
+    found, _ = raced(tmp_path, SlowTvm(1), resumed=False, budget_s=100.0)
+    assert "longer than the budget had left" in found["dropped"][tvm]  # type: ignore[index]  # of JSON
+    same, _ = raced(tmp_path, again := SlowTvm(1), resumed=True, budget_s=100.0)
+    assert (same, again.measured) == (found, []), "with the same budget, the failure stands"
+    found, _ = raced(tmp_path, SlowTvm(1), resumed=True, budget_s=4000.0)
+    assert tvm in [each["case"] for each in found["candidates"]]  # type: ignore[attr-defined]  # likewise

@@ -35,6 +35,8 @@ MOST_TAILS_S = 30.0
 TAILS_SHARE = 1 / 3
 """The share of the time left that single calls of all cases may take."""
 FEWEST_TAILS_S = 1.0
+SAME_S = 1.0
+"""Time that is left differs by less than this where a step of a race is repeated."""
 
 
 class Measuring:
@@ -152,9 +154,11 @@ class Measuring:
         return record
 
     def _stands(self, case: Case, record: Record, rung: Settings) -> bool:
-        """Return whether a record was measured for as long as this rung takes, and nothing has changed since."""
+        """Return whether a record was given as much time as this rung gives, and nothing has changed since."""
         before: dict[str, Any] = record.follows_from.get("settings", {})
         is_short = before.get("budget_s", 0.0) < rung.budget_s
+        if record.failure is not None and record.failure.kind == "timed out":
+            is_short |= before.get("timeout_s", 0.0) < rung.timeout_s - SAME_S
         is_less = record.lacks_score(case) or (case in self._asked and record.lacks_costs)
         return not (is_short or is_less or staleness(record, self._would_follow_from))
 

@@ -198,7 +198,7 @@ def _of_another_kind(run: str, kind: str, asked: str) -> UsageError:
 
 
 def _newest_to_retry(folder: Path) -> str | None:
-    """Return the newest run of tests, if a failure in it may have been chance and no process writes to it; else None."""
+    """Return the newest run of tests, if one of its failures may have been chance and no process writes to it."""
     of_tests = (run for run in reversed(store.run_ids(folder)) if not store.race_of(folder, run))
     newest = (run for run in islice(of_tests, 1) if not store.is_live(folder, run))
     return next((run for run in newest if store.outlined(folder, run).may_pass), None)
