@@ -14,6 +14,7 @@ from pytest_ngraph.advise.lines import lines, sentence
 from pytest_ngraph.advise.race import NO_TIME
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.record import Agreement, Record
+from pytest_ngraph.wording import counted
 
 
 def test_a_clear_winner_is_sure() -> None:
@@ -94,6 +95,18 @@ def test_the_next_ones_are_not_measured_where_the_budget_has_no_time_for_them() 
     assert len(measure.wanted[-1]) == 3
     every = {case for group in measure.taken for case in group}
     assert len(every) > sum(map(len, measure.wanted)), "some are left"
+
+
+def test_who_was_not_held_to_a_limit_may_keep_it() -> None:
+    """The budget ends with the finalists, which breach it."""
+    found, _ = raced(Simulated(CLEAR), Limits(memory_bytes=1.0), budget_s=50.0, batch_sizes=(1, 4))
+    assert found.pick is None
+    assert len([each for each in found.candidates if each.breaches]) == 3
+    assert len(found.unheld) >= 1
+    assert sentence(found) == (
+        f"Nothing is known to keep the limits: of {counted(len(found.unheld), 'candidate')} that may keep them, the "
+        "budget had no time to measure memory. Give a larger --budget."
+    )
 
 
 def test_what_the_budget_has_no_time_for_is_said() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_ngraph.advise.beside import apart, named_beside
 from pytest_ngraph.advise.limits import Held, Holder, p99
 from pytest_ngraph.advise.race import NO_TIME, Raced
 from pytest_ngraph.case import IDENTITY, Case
@@ -15,9 +16,6 @@ from pytest_ngraph.metrics import compute
 from pytest_ngraph.metrics.between import Between, is_surely_above, with_between
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import LEVEL, Estimate, without_infinities
-
-NEAR = 0.01
-"""Who is nearer than this share is called within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +61,11 @@ class Candidate:
         return [each.text for each in self.held if each.state == "unsure"]
 
     @property
+    def unknown(self) -> list[str]:
+        """What was not measured and is limited, in words; empty where a limit is breached in any case."""
+        return [] if self.breaches else [each.text for each in self.held if each.state == "unknown"]
+
+    @property
     def p99(self) -> Estimate | None:
         return p99(self.record)
 
@@ -80,6 +83,7 @@ class Answer:
         close: candidates that keep the limits, or may, and are not surely slower than the pick; the fastest first.
         candidates: all that were measured, the fastest first.
         dropped: what was not measured to the end, and why.
+        unheld: candidates that breach no limit so far, and were not held to each: the budget had no time to.
         run: the run that has the records.
     """
 
@@ -87,6 +91,7 @@ class Answer:
     close: tuple[Candidate, ...]
     candidates: tuple[Candidate, ...]
     dropped: Mapping[Case, str]
+    unheld: tuple[Candidate, ...] = ()
     run: str = ""
 
     @property
@@ -178,6 +183,7 @@ def answer(raced: Raced, named: set[str], limits: Holder, between: Between, run:
         close=tuple(close),
         candidates=tuple(candidates),
         dropped=dropped | raced.untried,
+        unheld=tuple(each for each in found if raced.finalists and each.case not in raced.finalists and each.unknown),
         run=run,
     )
 
@@ -252,28 +258,6 @@ def _front(candidates: Sequence[Candidate]) -> set[Case]:
 def _falling(values: Mapping[str, float]) -> dict[str, float]:
     """Return figures with the sign with which lower is better."""
     return {name: -value if name == "score" else value for name, value in values.items()}
-
-
-def apart(other: Candidate, pick: Candidate) -> str:
-    """Return how far another candidate is from the pick, in words: `within 1 %`, `4 % faster, memory not measured`."""
-    share = other.s_per_sample / pick.s_per_sample - 1
-    how = "slower" if share > 0 else "faster"
-    far = f"within {100 * NEAR:g} %" if abs(share) < NEAR else f"{100 * abs(share):.0f} % {how}"
-    return ", ".join([far, *(each.text for each in other.held if each.state == "unknown")])
-
-
-def named_beside(case: Case, other: Case) -> str:
-    """Return a candidate's name, with what else than the compiler differs from another: `openvino at batch 4`."""
-    differing = [
-        text
-        for text, own, others in (
-            (f"batch {case.batch_size}", case.batch_size, other.batch_size),
-            (case.precision, case.precision, other.precision),
-            (case.device, case.device, other.device),
-        )
-        if own != others
-    ]
-    return case.compiler + (f" at {', '.join(differing)}" if differing else "")
 
 
 def _why_not_measured(record: Record) -> str:

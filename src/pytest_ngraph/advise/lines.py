@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from pytest_ngraph.advise.answer import Answer, Candidate, apart, named_beside
+from pytest_ngraph.advise.answer import Answer, Candidate
+from pytest_ngraph.advise.beside import apart, named_beside
 from pytest_ngraph.case import FP32, IDENTITY, Case
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.lines import INDENT, wrapped
@@ -63,8 +64,10 @@ def sentence(answer: Answer) -> str:
             reasons = set(answer.dropped.values())
             why = f"; each {reasons.pop().rstrip('.')}." if len(reasons) == 1 else "."
             return f"Nothing to deploy: no candidate could be measured{why}"
+        if answer.unheld:
+            return _undecided(answer.unheld)
         best = answer.candidates[0]
-        why = ", ".join(best.breaches or [each.text for each in best.held if each.state == "unknown"])
+        why = ", ".join(best.breaches or best.unknown)
         return f"Nothing that was tried keeps the limits. The fastest, {_label(best.case)}: {why}."
     parts = [f"Deploy {_label(pick.case)}: {_gain(pick, answer)}"]
     if pick.p99 is not None:
@@ -77,6 +80,15 @@ def sentence(answer: Answer) -> str:
     parts.append("sure" if answer.is_sure else "not sure")
     aside = [*_beside(answer), *_barred(answer), *pick.unsure, *_untimed(answer)]
     return ", ".join(parts) + (f"; {'; '.join(aside)}" if aside else "") + "."
+
+
+def _undecided(unheld: Sequence[Candidate]) -> str:
+    """Return the sentence for an answer without a pick, where these may keep the limits."""
+    asked = dict.fromkeys(text.removesuffix(" not measured") for each in unheld for text in each.unknown)
+    return (
+        f"Nothing is known to keep the limits: of {counted(len(unheld), 'candidate')} that may keep them, the budget "
+        f"had no time to measure {' and '.join(asked)}. Give a larger --budget."
+    )
 
 
 def command(answer: Answer) -> str:
