@@ -102,6 +102,25 @@ def test_onnxruntime_takes_and_gives_complex_numbers(function: str, check: Check
     assert done.returncode == 0, done.stderr
 
 
+TRANSPOSED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, serve
+model, inputs = serve.load(), serve.samples()
+same = [np.ascontiguousarray(each.T).T for each in inputs]
+print(all(map(np.array_equal, serve.answer(model, same), serve.answer(model, inputs))))
+"""
+
+
+def test_inputs_may_lie_in_memory_in_another_way_than_when_it_was_measured(deploy: Deploy) -> None:
+    """Exporting drops the `contiguous` before a view that the measured inputs did not need."""
+    case = Case(workload="nets_of_views:rows", compiler="identity", batch_size=2)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", TRANSPOSED, str(deploy(case))], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"
+
+
 KEEPING = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])

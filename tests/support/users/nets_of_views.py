@@ -26,3 +26,14 @@ def spectrum(form: str) -> tuple[nn.Module, torch.Tensor]:
 def in_inference_mode(batch_size: int) -> tuple[nn.Module, torch.Tensor]:
     with torch.inference_mode():
         return nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).eval(), torch.rand(batch_size, 4)
+
+
+class Rows(nn.Module):
+    """Joins the rows, wherever they lie in memory."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.contiguous().view(-1)
+
+
+def rows(batch_size: int) -> tuple[nn.Module, torch.Tensor]:
+    return Rows(), torch.rand(batch_size, 4)

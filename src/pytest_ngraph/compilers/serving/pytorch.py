@@ -98,8 +98,11 @@ def deploy_script(
 
 
 def deploy_program(artifact: Artifact, target: Target, folder: Path, *, channels_last: bool = False) -> Serving:
-    """Write the exported program."""
-    shutil.copyfile(program.file(artifact), folder / PROGRAM_FILE)
+    """Write the exported program; for a GPU as it is measured there, with views that copy where they must."""
+    if target.kind == "cuda":
+        _save_with_any_strides(artifact, folder / PROGRAM_FILE)
+    else:
+        shutil.copyfile(program.file(artifact), folder / PROGRAM_FILE)
     imports = [QUANTIZED] * artifact.quantized
     read = f'torch.export.load(HERE / "{PROGRAM_FILE}")'
     moved = _moved(target, [])
@@ -109,6 +112,14 @@ def deploy_program(artifact: Artifact, target: Target, folder: Path, *, channels
     load = f"    model = {read}.module(){moved}\n"
     files = {PROGRAM_FILE: "the exported program, with the weights"}
     return _serving(artifact, target, load, files, imports=imports, channels_last=channels_last)
+
+
+def _save_with_any_strides(artifact: Artifact, path: Path) -> None:
+    import torch
+
+    loaded = program.load(artifact)
+    pytorch.with_any_strides(loaded.graph_module)
+    torch.export.save(loaded, path)
 
 
 def deploy_module(
@@ -142,7 +153,7 @@ def _serving(
     Args:
         load: the lines of `load` that make it, `model`.
         given: its arguments, made from the list `tensors`.
-        takes_any: as in `Serving`. Then it also takes only contiguous tensors.
+        takes_any: as in `Serving`.
 
     Raises:
         Unsupported: the program has operators that the user's own files define.
@@ -152,10 +163,11 @@ def _serving(
         raise Unsupported(f"{homes} defines operators of its program, and serve.py has no code of yours")
     types = [tensor.dtype for tensor in program.inputs(artifact)]
     lower = any(map(is_bf16, types)) or "bf16" in (target.precision, *artifact.precisions)
-    constants, tensors = "", "[torch.from_numpy(array) for array in inputs]"
+    # The measured inputs are contiguous, so exporting drops a `contiguous` of the model that others would need.
+    constants, tensors = "", "[torch.from_numpy(array).contiguous() for array in inputs]"
     if lower:
         constants = f"TYPES = [{', '.join(map(str, types))}]  # NumPy lacks bfloat16\n\n\n"
-        tensors = "[torch.from_numpy(array).to(dtype) for array, dtype in zip(inputs, TYPES)]"
+        tensors = "[torch.from_numpy(array).contiguous().to(dtype) for array, dtype in zip(inputs, TYPES)]"
     array = "(tensor.float() if tensor.is_floating_point() else tensor).numpy()" if lower else "tensor.numpy()"
     if target.kind == "cuda":
         load, array = FULL_FP32 + load, array.replace("numpy()", "cpu().numpy()")
@@ -163,8 +175,6 @@ def _serving(
     if channels_last:
         load += LAYOUT
         given = "*(each.contiguous(memory_format=torch.channels_last) if each.ndim == 4 else each for each in tensors)"
-    if takes_any:
-        tensors = tensors.replace("(array)", "(array).contiguous()")
     lines = ("import torch", *imports, *(f"import {library}" for library in artifact.operators))
     first = "    require(inputs)\n" if takes_any else ""
     streams = target.threads if target.objective == "throughput" else 1
