@@ -61,7 +61,7 @@ def test_nights_beside_a_second_anchor_are_ratios_to_the_first() -> None:
 def test_the_new_anchors_own_night_links_it_to_the_old_one() -> None:
     old = [row(night, 0.01, head="b" if night == 4 else "") for night in range(8)]
     found = chained([*old, *(row(night, 0.0, anchor="b") for night in range(8, 12))])
-    assert found.links[0][2:] == pytest.approx((0.01, 0.003))
+    assert found.links[0][3:] == pytest.approx((0.01, 0.003))
     assert found.chain.values == pytest.approx([0.01] * 12)
 
 
@@ -71,7 +71,7 @@ def test_the_run_that_links_a_new_anchor_is_no_night() -> None:
     new = [row(night, 0.02, anchor="b") for night in range(5, 8)]
     found = chained([*old, link, *new])
     assert [each.run for each in found.rows] == ["0", "1", "2", "3", "5", "6", "7"]
-    assert found.links[0][1:] == pytest.approx((4, 0.03, 0.003))
+    assert found.links[0][2:] == pytest.approx((4, 0.03, 0.003))
     assert found.chain.values == pytest.approx([0.05] * 7)
     only = chained([link, *new])
     assert [each.run for each in only.rows] == ["4", "5", "6", "7"], "without it, the first anchor would be unknown"
@@ -189,7 +189,7 @@ def test_the_command_shows_steps_and_fails_for_new_ones(tmp_path: Path, capsys: 
     assert data["case"] == nights.CASE.id
     assert len(data["nights"]) == 20
     assert data["nights"][12]["value"] == pytest.approx(1.04, abs=0.005)
-    assert data["anchors"] == [{"name": "v1.0", "start": 0, "ratio": None, "error": None}]
+    assert data["anchors"] == [{"name": "v1.0", "start": 0, "beside": None, "ratio": None, "error": None}]
     assert [step["place"] for step in data["steps"]] == [12]
 
 

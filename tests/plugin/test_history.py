@@ -67,7 +67,7 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
         (third, third),
     ]
     (link,) = chained(rows).links
-    assert link[2:] == (0.0, FLOOR)
+    assert link[3:] == (0.0, FLOOR)
 
 
 def test_an_anchor_may_be_called_like_a_folder(pytester: pytest.Pytester) -> None:

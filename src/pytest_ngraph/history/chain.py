@@ -27,12 +27,15 @@ class Link(NamedTuple):
 
     Attributes:
         anchor: its name.
+        beside: the name of the other, not always the one before.
         start: the first night that was measured beside it.
         log: the logarithm of its time over that of the other.
-        error: the standard error of that; infinite where it was compared with none.
+        error: the standard error of that; infinite where the two were never compared, and `log` is only what makes the
+            series go on at its level.
     """
 
     anchor: str
+    beside: str
     start: int
     log: float
     error: float
@@ -148,7 +151,8 @@ def _tree(nights: Sequence[Row], known: Links) -> dict[str, _Branch]:
             log, error = _level(nights[start - 1]) - _level(nights[start]), math.inf
         waiting.remove(anchor)
         inside.append(anchor)
-        tree[anchor] = _Branch(parent, Link(nights[start].anchor, start, log, error))
+        beside = nights[names.index(parent)].anchor
+        tree[anchor] = _Branch(parent, Link(nights[start].anchor, beside, start, log, error))
     return tree
 
 

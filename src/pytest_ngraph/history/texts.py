@@ -122,12 +122,17 @@ def day(seconds: float) -> str:
 
 
 def anchors(series: Series) -> list[dict[str, Any]]:
-    """Return the anchors of a series, each with its first night and its ratio to the one before."""
+    """Return the anchors of a series, each with its first night and its ratio to the one that it is linked to.
+
+    The ratio of two anchors that were never compared is None.
+    """
     if series.unit != "ratio":
         return []
-    first = {"name": series.rows[0].anchor, "start": 0, "ratio": None, "error": None}
-    links = [
-        {"name": link.anchor, "start": link.start, "ratio": math.exp(link.log), "error": link.error}
-        for link in series.links
+    found: list[dict[str, Any]] = [
+        {"name": series.rows[0].anchor, "start": 0, "beside": None, "ratio": None, "error": None}
     ]
-    return [dict(without_infinities(each)) for each in (first, *links)]
+    for link in series.links:
+        ratio, error = (math.exp(link.log), link.error) if math.isfinite(link.error) else (None, None)
+        about = {"name": link.anchor, "start": link.start, "beside": link.beside, "ratio": ratio, "error": error}
+        found.append(about)
+    return found

@@ -127,8 +127,9 @@ function open(series, parent) {
   const panel = make(parent, "div", { class: "open" });
   nights(series, panel);
   steps(series, panel);
-  const anchors = series.anchors.map((each) => each.ratio === null ? each.name
-    : `${each.name} since ${day(series.when[each.start])} (${change(each.ratio)} than the one before)`);
+  const compared = ({ ratio, beside }) => ratio === null ? `its ratio to ${beside} is unknown` : `${change(ratio)} than ${beside}`;
+  const anchors = series.anchors.map((each) => each.beside === null ? each.name
+    : `${each.name} since ${day(series.when[each.start])} (${compared(each)})`);
   if (anchors.length) make(panel, "p", { class: "soft" }, `Measured beside ${anchors.join(", ")}.`);
   const found = changes(series);
   if (found.length) make(panel, "p", {}, "Changes of the environment (dashed):");

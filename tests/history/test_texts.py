@@ -1,0 +1,51 @@
+"""A history in lines and as JSON-ready data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import browsing
+import pytest
+from nights import row
+
+from pytest_ngraph.history import page, texts
+from pytest_ngraph.history.chain import chained
+from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.row import Row
+from pytest_ngraph.history.series import Series
+
+
+def series_of(*rows: Row) -> Series:
+    """Return the series of these nights beside anchors, without its steps."""
+    found = chained(rows)
+    return Series(case_id="case", parts={}, unit="ratio", rows=found.rows, chain=found.chain, links=found.links)
+
+
+def on_page(found: Series, folder: Path, zone: str = "UTC") -> str:
+    """Return what the page says of this series when it is opened, to a reader in this time zone."""
+    with Index(folder) as index:
+        file = page.write([found], index, folder)
+    with browsing.browser() as browser:
+        tab = browser.new_page(timezone_id=zone)
+        tab.goto(f"{file.as_uri()}#case")
+        tab.locator(".open").wait_for()
+        return str(tab.locator("#cases").inner_text())
+
+
+def test_an_anchor_is_compared_with_the_one_that_it_is_linked_to(tmp_path: Path) -> None:
+    links = [row(0, 0.0), row(1, 0.02, head="b"), row(2, 0.05, head="c")]  # c beside a, but never beside b
+    found = series_of(*links, row(3, 0.0, anchor="b"), row(4, 0.0, anchor="c"))
+    first, *others = texts.anchors(found)
+    assert first == {"name": "a", "start": 0, "beside": None, "ratio": None, "error": None}
+    assert [(each["name"], each["beside"], each["start"]) for each in others] == [("b", "a", 3), ("c", "a", 4)]
+    assert [each["ratio"] for each in others] == pytest.approx([1.0202, 1.0513], abs=1e-4)
+    assert "c since 1970-01-01 (5.1 % slower than a)" in on_page(found, tmp_path)
+
+
+def test_the_ratio_of_anchors_that_were_never_compared_is_unknown(tmp_path: Path) -> None:
+    found = series_of(*(row(night, 0.0) for night in range(4)), *(row(night, 0.4, anchor="b") for night in range(4, 8)))
+    _, other = texts.anchors(found)
+    assert other == {"name": "b", "start": 4, "beside": "a", "ratio": None, "error": None}
+    (data,) = texts.as_data([found])
+    assert data["anchors"][1] == other
+    assert "b since 1970-01-01 (its ratio to a is unknown)" in on_page(found, tmp_path)
