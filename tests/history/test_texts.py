@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import browsing
+import numpy as np
 import pytest
 from nights import row
 
 from pytest_ngraph.history import page, texts
 from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
+from pytest_ngraph.history.levels import Chain
 from pytest_ngraph.history.row import Row
-from pytest_ngraph.history.series import Series
+from pytest_ngraph.history.series import Found, Series
+from pytest_ngraph.history.steps import Step
+from pytest_ngraph.stats import Estimate
 
 
 def series_of(*rows: Row) -> Series:
@@ -49,3 +54,30 @@ def test_the_ratio_of_anchors_that_were_never_compared_is_unknown(tmp_path: Path
     (data,) = texts.as_data([found])
     assert data["anchors"][1] == other
     assert "b since 1970-01-01 (its ratio to a is unknown)" in on_page(found, tmp_path)
+
+
+def step_between(good: str, bad: str) -> Found:
+    """Return a step from night 1 on, between these commits."""
+    step = Step(place=1, earliest=1, latest=1, change=Estimate(0.1, 0.08, 0.12), p=1e-6)
+    return Found(step=step, good=good, bad=bad, when=1.0, libraries=(), machine=())
+
+
+def test_imported_results_have_no_command_to_bisect(tmp_path: Path) -> None:
+    """No test of pytest-ngraph's has their names."""
+    good, bad = "1" * 40, "2" * 40
+    imported = Series(
+        case_id="case",
+        parts={"device": "lab"},
+        unit="seconds",
+        rows=(row(0, 0.0, head=good), row(1, 0.0, head=bad)),
+        chain=Chain(np.zeros(2), None),
+        steps=(step_between(good, bad),),
+    )
+    assert "bisect" not in "".join(texts.in_lines([imported]))
+    (data,) = texts.as_data([imported])
+    assert data["steps"][0]["bisect"] == ""
+    shown = on_page(imported, tmp_path)
+    assert "between 1111111111 and 2222222222" in shown
+    assert "bisect" not in shown
+    beside = dataclasses.replace(imported, unit="ratio")
+    assert "bisect 111111111111 222222222222" in "".join(texts.in_lines([beside]))

@@ -99,6 +99,10 @@ class Series:
     left_out: int = 0
     steps: tuple[Found, ...] = ()
 
+    def bisect(self, step: Found) -> str:
+        """Return the command that finds the commit of a step; empty where there is none, as for imported results."""
+        return step.bisect(self.case_id, self.parts) if self.unit == "ratio" else ""
+
 
 def _options(parts: Mapping[str, Any]) -> list[str]:
     """Return the options with which pytest collects a case whose tests do not name these parts themselves."""

@@ -43,7 +43,7 @@ def _step(series: Series, found: Found) -> Iterator[str]:
         yield f"  libraries: {listed(found.libraries, MOST_CHANGES)}"
     if found.machine:
         yield f"  machine: {listed(found.machine, MOST_CHANGES)}"
-    if command := found.bisect(series.case_id, series.parts):
+    if command := series.bisect(found):
         yield f"  {command}"
 
 
@@ -112,7 +112,7 @@ def step(series: Series, found: Found) -> dict[str, Any]:
         "bad": found.bad,
         "libraries": list(found.libraries),
         "machine": list(found.machine),
-        "bisect": found.bisect(series.case_id, series.parts),
+        "bisect": series.bisect(found),
     }
 
 
