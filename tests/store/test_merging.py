@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import nights
 import pytest
 from synthetic import case, measured
 
 from pytest_ngraph import store
 from pytest_ngraph.cli import main
+from pytest_ngraph.history.pruning import prune
 from pytest_ngraph.store import Journal
 
 
@@ -61,6 +63,24 @@ def test_a_newer_run_is_left_out_by_name(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "a" / "new.jsonl").write_text('{"schema": 99, "run": "new", "environment": {}}\n')
     assert main(["merge", str(tmp_path / "a"), "-o", str(tmp_path / "all")]) == 1
     assert "left out: run new: run new was written with schema 99" in capsys.readouterr().out
+
+
+def test_runs_of_which_summaries_are_left_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nights.write(tmp_path / "thinned", {nights.CASE: [1.0, 1.01, 1.02]})
+    assert len(prune(tmp_path / "thinned", 1.0, thin=True).thinned) == 3
+    written(tmp_path / "plain", "identity")
+    assert main(["merge", str(tmp_path / "plain"), str(tmp_path / "thinned"), "-o", str(tmp_path / "all")]) == 0
+    assert "1 run added" in (printed := capsys.readouterr().out)
+    assert "3 thinned or imported runs added" in printed
+    assert main(["history", f"--store={tmp_path / 'all'}"]) == 0
+    assert "in 1 series of up to 3 nights" in capsys.readouterr().out
+
+
+def test_nothing_is_copied_if_one_store_has_nothing(tmp_path: Path) -> None:
+    written(tmp_path / "plain", "identity")
+    (tmp_path / "empty").mkdir()
+    assert main(["merge", str(tmp_path / "plain"), str(tmp_path / "empty"), "-o", str(tmp_path / "all")]) == 2
+    assert not (tmp_path / "all").exists()
 
 
 def test_a_store_without_runs_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,5 +26,6 @@ def _run(parsed: argparse.Namespace) -> int:
         print(f"conflict: run {run}: {reason}. Both files stay as they are: keep one of them.")
     counts = {"added": merged.added, "continued": merged.continued, "already there": merged.equal}
     summary = ", ".join(f"{counted(len(runs), 'run')} {name}" for name, runs in counts.items())
-    print(f"{parsed.output}: {summary}")
+    thinned = f", {counted(len(merged.summaries), 'thinned or imported run')} added" if merged.summaries else ""
+    print(f"{parsed.output}: {summary}{thinned}")
     return 1 if merged.conflicts or merged.refused else 0

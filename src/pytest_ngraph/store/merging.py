@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,7 @@ class Merged:
         equal: runs that the target had already.
         conflicts: why runs differ between the two stores; the target's is left unchanged.
         refused: why runs cannot be read.
+        summaries: files that were added of thinned or imported runs.
     """
 
     added: list[str] = field(default_factory=list)
@@ -29,22 +30,23 @@ class Merged:
     equal: list[str] = field(default_factory=list)
     conflicts: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    summaries: list[str] = field(default_factory=list)
 
 
 def merge(sources: Sequence[Path], target: Path) -> Merged:
-    """Copy the runs of some stores into another, which may be new.
+    """Copy the runs of some stores into another, which may be new, with what is left of earlier and imported ones.
 
     Raises:
-        StoreError: a source has no runs, or the target cannot be written.
+        StoreError: a source has none of these, and nothing was copied; or the target cannot be written.
     """
     merged = Merged()
     for source in sources:
-        runs = run_ids(source)
-        if not runs:
+        if not (run_ids(source) or _summaries(source)):
             raise StoreError(f"the store {source} has no runs. Give the folder that --ngraph-store names.")
-        for run in runs:
+    for source in sources:
+        for run in run_ids(source):
             _take(run, source, target, merged)
-        _take_summaries(source, target)
+        merged.summaries += _take_summaries(source, target)
     return merged
 
 
@@ -70,12 +72,20 @@ def _take(run: str, source: Path, target: Path, merged: Merged) -> None:
         merged.conflicts[run] = f"{source / path.name} and {path} differ from line {_first_difference(text, there)} on"
 
 
-def _take_summaries(source: Path, target: Path) -> None:
-    """Copy what is left of runs whose samples were forgotten, and what was imported, where the target has neither."""
-    for path in sorted((source / SUMMARIES).glob("*" + SUFFIX)):
+def _take_summaries(source: Path, target: Path) -> Iterator[str]:
+    """Copy what is left of runs whose samples were forgotten, and what was imported, where the target has neither.
+
+    Yield what was copied.
+    """
+    for path in _summaries(source):
         copy = target / SUMMARIES / path.name
         if not (copy.exists() or (target / path.name).exists()):
             write_whole(copy, path.read_bytes())
+            yield path.stem
+
+
+def _summaries(store: Path) -> list[Path]:
+    return sorted((store / SUMMARIES).glob("*" + SUFFIX))
 
 
 def _first_difference(one: bytes, other: bytes) -> int:
