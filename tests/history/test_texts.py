@@ -81,3 +81,21 @@ def test_imported_results_have_no_command_to_bisect(tmp_path: Path) -> None:
     assert "bisect" not in shown
     beside = dataclasses.replace(imported, unit="ratio")
     assert "bisect 111111111111 222222222222" in "".join(texts.in_lines([beside]))
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "said"),
+    [
+        ("1234567", "4567", ["  between 1234567 and 4567"]),
+        ("4567", "4567", ["  at the same commit, 4567"]),
+        ("4567", "4567+", ["  between 4567 and 4567+ with uncommitted changes"]),
+        ("", "4567", ["  up to 4567; the commit before is not known"]),
+        ("1234567", "", ["  after 1234567; the commit after is not known"]),
+        ("", "", []),
+    ],
+)
+def test_only_one_commit_on_both_sides_is_the_same(good: str, bad: str, said: list[str]) -> None:
+    nights = (row(0, 0.0), row(1, 0.0))
+    found = dataclasses.replace(series_of(*nights), steps=(step_between(good, bad),))
+    _, *lines, _ = texts.in_lines([found])
+    assert [line for line in lines if not line.startswith("  pytest-ngraph bisect")] == said

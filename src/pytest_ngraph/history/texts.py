@@ -35,16 +35,24 @@ def _step(series: Series, found: Found) -> Iterator[str]:
     yield f"{series.case_id}: {change(found.ratio, LEVEL)} since {day(found.when)}"
     if series.unit == "seconds":
         yield "  in seconds, which were not measured beside an anchor: it may be the machine"
-    if found.good and found.bad and found.good != found.bad:
-        yield f"  between {_short(found.good)} and {_short(found.bad)}"
-    elif found.bad:
-        yield f"  at the same commit, {_short(found.bad)}"
+    if where := _where(found.good, found.bad):
+        yield f"  {where}"
     if found.libraries:
         yield f"  libraries: {listed(found.libraries, MOST_CHANGES)}"
     if found.machine:
         yield f"  machine: {listed(found.machine, MOST_CHANGES)}"
     if command := series.bisect(found):
         yield f"  {command}"
+
+
+def _where(good: str, bad: str) -> str:
+    """Return between which commits a step lies; nothing where neither is known."""
+    if good and bad:
+        same = f"at the same commit, {_short(bad)}"
+        return same if good == bad else f"between {_short(good)} and {_short(bad)}"
+    if bad:
+        return f"up to {_short(bad)}; the commit before is not known"
+    return f"after {_short(good)}; the commit after is not known" if good else ""
 
 
 def _short(commit: str) -> str:
