@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 
 import browsing
@@ -99,3 +102,27 @@ def test_only_one_commit_on_both_sides_is_the_same(good: str, bad: str, said: li
     found = dataclasses.replace(series_of(*nights), steps=(step_between(good, bad),))
     _, *lines, _ = texts.in_lines([found])
     assert [line for line in lines if not line.startswith("  pytest-ngraph bisect")] == said
+
+
+@pytest.fixture
+def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Move this machine to Tokyo."""
+    with monkeypatch.context() as away:
+        away.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("tokyo")
+def test_lines_and_page_name_the_day_of_the_machine(tmp_path: Path) -> None:
+    """A night that began at 17:30 UTC, which is the next day in Tokyo."""
+    began = datetime(2026, 3, 4, 17, 30, tzinfo=timezone.utc).timestamp()
+    nights = (row(0, 0.0), row(1, 0.1)._replace(started_at=began))
+    step = dataclasses.replace(step_between("1" * 40, "2" * 40), when=began)
+    found = dataclasses.replace(series_of(*nights), steps=(step,))
+    shown = on_page(found, tmp_path, zone="America/New_York")
+    line, *_ = texts.in_lines([found])
+    assert line.endswith("since 2026-03-05")
+    assert shown.count("since 2026-03-05") == 2
+    assert "2026-03-04" not in shown

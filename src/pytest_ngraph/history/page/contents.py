@@ -16,14 +16,17 @@ DIGITS = 5
 
 
 def contents(found: Sequence[Series], index: Index) -> dict[str, Any]:
-    """Return the page's data as JSON-ready data: the series, and texts that nights refer to by number."""
-    commits, environments = Numbered(), Numbered()
-    series = [_series(each, commits, environments) for each in found]
+    """Return the page's data as JSON-ready data: the series, and texts that nights refer to by number.
+
+    Days are those of the machine that writes the page, as in the terminal, whatever the reader's time zone is.
+    """
+    days, commits, environments = Numbered(), Numbered(), Numbered()
+    series = [_series(each, days, commits, environments) for each in found]
     about = [_environment(index, text) for text in environments]
-    return {"series": series, "commits": [*commits], "environments": about}
+    return {"series": series, "days": [*days], "commits": [*commits], "environments": about}
 
 
-def _series(series: Series, commits: Numbered, environments: Numbered) -> dict[str, Any]:
+def _series(series: Series, days: Numbered, commits: Numbered, environments: Numbered) -> dict[str, Any]:
     intervals = [texts.bounds(series, place) for place in range(len(series.rows))]
     return {
         "case": series.case_id,
@@ -32,6 +35,7 @@ def _series(series: Series, commits: Numbered, environments: Numbered) -> dict[s
         "device": series.parts.get("device", ""),
         "unit": series.unit,
         "when": [round(row.started_at) for row in series.rows],
+        "day": [days[texts.day(row.started_at)] for row in series.rows],
         "value": [_rounded(math.exp(value)) for value in series.chain.values],
         "low": [_rounded(low) for low, _ in intervals],
         "high": [_rounded(high) for _, high in intervals],

@@ -13,7 +13,7 @@ function make(parent, name, attributes = {}, text = "") {
   return made;
 }
 
-const day = (seconds) => new Date(seconds * 1000).toISOString().slice(0, 10);
+const day = (series, place) => data.days[series.day[place]];
 const percent = (ratio) => `${Math.abs(100 * (ratio - 1)).toFixed(1)} %`;
 const change = (ratio) => `${percent(ratio)} ${ratio >= 1 ? "slower" : "faster"}`;
 const way = (step) => step.ratio >= 1 ? "slower" : "faster";
@@ -79,7 +79,7 @@ function nights(series, parent) {
   const last = series.when.length - 1;
   for (const place of [...new Set([0, 1, 2, 3, 4].map((part) => Math.round(part / 4 * last)))]) {
     const anchor = place === last && last ? "end" : "start";
-    make(svg, "text", { class: "label", x: scale.x(place), y: height - 4, "text-anchor": anchor }, day(series.when[place]));
+    make(svg, "text", { class: "label", x: scale.x(place), y: height - 4, "text-anchor": anchor }, day(series, place));
   }
   for (const { place } of changes(series)) {
     make(svg, "line", { class: "changed", x1: scale.x(place), x2: scale.x(place), y1: 4, y2: height - bottom });
@@ -105,7 +105,7 @@ function nights(series, parent) {
     dot.setAttribute("cx", scale.x(place));
     dot.setAttribute("cy", scale.y(series.value[place]));
     const bound = (value) => value == null ? "unknown" : shown(series, value);
-    under.textContent = `${day(series.when[place])}: ${shown(series, series.value[place])} (95 % interval `
+    under.textContent = `${day(series, place)}: ${shown(series, series.value[place])} (95 % interval `
       + `${bound(series.low[place])} to ${bound(series.high[place])}), ${short(data.commits[series.commit[place]])}`;
   });
 }
@@ -114,7 +114,7 @@ function steps(series, parent) {
   for (const step of series.steps) {
     const box = make(parent, "div", { class: "step" });
     const [low, high] = [step.low, step.high].map((bound) => (100 * (bound - 1) * (step.ratio >= 1 ? 1 : -1)).toFixed(1)).sort((one, other) => one - other);
-    make(box, "strong", { class: way(step) }, `${change(step.ratio)} since ${day(step.when)}`);
+    make(box, "strong", { class: way(step) }, `${change(step.ratio)} since ${day(series, step.place)}`);
     make(box, "span", { class: "soft" }, ` 95 % interval ${low} to ${high} %, between ${short(step.good)} and ${short(step.bad)}`);
     const causes = make(box, "ul");
     for (const text of step.libraries) make(causes, "li", {}, text);
@@ -129,12 +129,12 @@ function open(series, parent) {
   steps(series, panel);
   const compared = ({ ratio, beside }) => ratio === null ? `its ratio to ${beside} is unknown` : `${change(ratio)} than ${beside}`;
   const anchors = series.anchors.map((each) => each.beside === null ? each.name
-    : `${each.name} since ${day(series.when[each.start])} (${compared(each)})`);
+    : `${each.name} since ${day(series, each.start)} (${compared(each)})`);
   if (anchors.length) make(panel, "p", { class: "soft" }, `Measured beside ${anchors.join(", ")}.`);
   const found = changes(series);
   if (found.length) make(panel, "p", {}, "Changes of the environment (dashed):");
   const items = make(panel, "ul", { class: "changes" });
-  for (const { place, texts } of found) make(items, "li", {}, `${day(series.when[place])}: ${texts.join(", ")}`);
+  for (const { place, texts } of found) make(items, "li", {}, `${day(series, place)}: ${texts.join(", ")}`);
 }
 
 const rows = data.series.map((series) => {
@@ -145,7 +145,7 @@ const rows = data.series.map((series) => {
   const said = make(button, "span");
   make(said, "span", {}, shown(series, series.value[series.value.length - 1]));
   const newest = series.steps[series.steps.length - 1];
-  if (newest) make(said, "span", { class: way(newest) }, `  ${change(newest.ratio)} since ${day(newest.when)}`);
+  if (newest) make(said, "span", { class: way(newest) }, `  ${change(newest.ratio)} since ${day(series, newest.place)}`);
   button.addEventListener("click", () => {
     const panel = row.querySelector(".open");
     if (panel) panel.remove(); else open(series, row);
