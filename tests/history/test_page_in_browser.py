@@ -84,8 +84,10 @@ def _used(tab: Any, file: Path) -> tuple[set[str], list[str]]:
 
     tab.locator("#device").select_option(label="orin")
     assert lines.count() == 2
+    assert tab.locator("#summary").inner_text() == "2 of 4 cases, 1 step"
     tab.locator("#stepped").check()
     assert lines.count() == 1
+    assert tab.locator("#summary").inner_text() == "1 of 4 cases, 1 step"
     tab.locator("#device").select_option(label="every device")
     tab.locator("#search").fill("openvino xeon")
     assert lines.count() == 1
@@ -110,6 +112,10 @@ def _used(tab: Any, file: Path) -> tuple[set[str], list[str]]:
     lines.locator(".open").wait_for()
     assert lines.count() == 1
     assert "resnet18-openvino-b1-orin" in lines.first.text_content()
-    tab.goto(f"{file.as_uri()}#{quote('resnet18-tvm-b1-xeon')}")
+    tab.locator("#device").select_option(label="orin")
+    tab.locator("#stepped").check()
+    tab.goto(f"{file.as_uri()}#{quote('resnet18-tvm-b1-xeon')}")  # of another device, and without a step
     lines.filter(has_text="resnet18-tvm-b1-xeon").locator(".open").wait_for()
+    assert tab.locator("#device").input_value() == ""
+    assert tab.locator("#summary").inner_text() == "1 of 4 cases, 0 steps"
     return set(requests), complaints

@@ -169,25 +169,27 @@ const orders = {
   largest: (one, other) => other.largest - one.largest || one.series.case.localeCompare(other.series.case),
   name: (one, other) => one.series.case.localeCompare(other.series.case),
 };
+const FILTERS = ["workload", "compiler", "device"];
 const control = (name) => document.getElementById(name);
 
 function apply() {
   const words = control("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  let count = 0;
+  let count = 0, total = 0;
   for (const { series, row, newest } of rows) {
     const isShown = words.every((word) => series.case.toLowerCase().includes(word))
-      && ["workload", "compiler", "device"].every((name) => !control(name).value || control(name).value === JSON.stringify(series[name]))
+      && FILTERS.every((name) => !control(name).value || control(name).value === JSON.stringify(series[name]))
       && (!control("stepped").checked || newest);
     row.hidden = !isShown;
-    count += isShown;
+    if (!isShown) continue;
+    count += 1;
+    total += series.steps.length;
   }
   rows.sort(orders[control("order").value]);
   list.append(...rows.map(({ row }) => row));
-  const total = rows.reduce((sum, { series }) => sum + series.steps.length, 0);
-  document.getElementById("summary").textContent = `${count} of ${rows.length} cases, ${total} steps`;
+  document.getElementById("summary").textContent = `${count} of ${rows.length} cases, ${total} ${total === 1 ? "step" : "steps"}`;
 }
 
-for (const name of ["workload", "compiler", "device"]) {
+for (const name of FILTERS) {
   const select = control(name);
   make(select, "option", { value: "" }, `every ${name}`);
   for (const value of [...new Set(data.series.map((series) => series[name]))].sort()) {
@@ -205,6 +207,8 @@ function show() {
   const linked = rows.find(({ series }) => series.case === name);
   if (!linked) return;
   control("search").value = name;
+  for (const filter of FILTERS) control(filter).value = "";
+  control("stepped").checked = false;
   apply();
   if (!linked.row.querySelector(".open")) linked.row.querySelector("button").click();
 }
