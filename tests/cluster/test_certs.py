@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 import re
 import shutil
 import stat
@@ -149,6 +150,20 @@ def test_a_certificate_that_has_expired_need_not_be_revoked(tmp_path: Path, monk
     assert [each.serial for each in certs.revoke(tmp_path, ["orin"]).certificates] == [
         read(tmp_path / "orin.pem").serial_number
     ]
+
+
+def test_on_a_full_disk_nothing_is_issued_and_the_index_stays_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, text: write(file, text[: len(text) // 2]))
+    with pytest.raises(UsageError, match=r"cannot write certificates into .*No space left"):
+        certs.issue(tmp_path, ["nano"], ["measure"])
+    monkeypatch.undo()
+    assert not (tmp_path / "nano.pem").exists()
+    certs.issue(tmp_path, ["nano"], ["measure"])
+    assert [len(certs.revoke(tmp_path, [name]).certificates) for name in ("orin", "nano")] == [1, 1]
 
 
 def test_an_index_that_cannot_be_read_is_one_message(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.system import files
 from pytest_ngraph.system.files import (
+    append,
     compiled_folder,
     make_private,
     state_folder,
@@ -41,6 +42,26 @@ def test_a_file_that_cannot_be_replaced_is_unchanged(tmp_path: Path, monkeypatch
         write_whole(file, b"new")
     assert file.read_bytes() == b"old"
     assert [*tmp_path.iterdir()] == [file]
+
+
+def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a disk that is full, a write may take a part of it without an error."""
+    path, write = tmp_path / "log", os.write
+    append(path, "one")
+    monkeypatch.setattr(os, "write", lambda file, text: write(file, text[: len(text) // 2]))
+    with pytest.raises(OSError, match="No space left"):
+        append(path, "two of three")
+    monkeypatch.undo()
+    append(path, "three")
+    assert path.read_text() == "one\nthree\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_line_that_was_cut_short_costs_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("one\ntw")
+    append(path, "three")
+    assert path.read_text() == "one\ntw\nthree\n"
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o022, 0o277])

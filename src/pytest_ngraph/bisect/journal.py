@@ -13,9 +13,9 @@ from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import LearningGate, Question, Reply
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.store import LATEST
-from pytest_ngraph.store.journal import ends_whole, keep_out_of_git, new_id
+from pytest_ngraph.store.journal import keep_out_of_git, new_id
 from pytest_ngraph.store.lines import lines
-from pytest_ngraph.system.files import make_private, sync_folder, take
+from pytest_ngraph.system.files import make_private, sync_folder, take, write_line
 
 FOLDER = "bisections"
 SUFFIX = ".jsonl"
@@ -64,10 +64,7 @@ class Journal:
 
     def write(self, data: Mapping[str, Any]) -> None:
         """Write a line, and wait until it is on disk."""
-        text = json.dumps(data, allow_nan=False) + "\n"
-        torn = b"" if ends_whole(self._file) else b"\n"
-        os.write(self._file, torn + text.encode())
-        os.fsync(self._file)
+        write_line(self._file, json.dumps(data, allow_nan=False))
 
     def lines(self) -> list[dict[str, Any]]:
         """Return what was written, without a line that a killed process did not finish."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.system.files import append
+
 MOST_BYTES = 10 * 2**20
 """A longer log is renamed to `audit.jsonl.1`, in place of the one before."""
 
@@ -50,9 +52,4 @@ class AuditLog:
             if self.path.stat().st_size >= self.most_bytes:
                 self.path.replace(self.path.with_suffix(f"{self.path.suffix}.1"))
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.wall()))
-        line = json.dumps({"at": at, **entry}) + "\n"
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, line.encode())
-        finally:
-            os.close(descriptor)
+        append(self.path, json.dumps({"at": at, **entry}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from cryptography import x509
 
 from pytest_ngraph.cluster.certificate import expiry
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.files import append
 
 INDEX = "issued.jsonl"
 
@@ -35,13 +35,8 @@ def of(name: str, certificate: x509.Certificate) -> Issued:
 
 def note(folder: Path, entry: Issued) -> None:
     """Add a certificate to the folder's index, before anybody has it. Raises `OSError`."""
-    line = json.dumps({"name": entry.name, "serial": f"{entry.serial:X}", "expires": entry.expires.isoformat()})
-    descriptor = os.open(folder / INDEX, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, f"{line}\n".encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    data = {"name": entry.name, "serial": f"{entry.serial:X}", "expires": entry.expires.isoformat()}
+    append(folder / INDEX, json.dumps(data))
 
 
 def unexpired(folder: Path, name: str) -> list[Issued]:

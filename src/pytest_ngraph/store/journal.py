@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import secrets
@@ -19,7 +18,7 @@ from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.store.outlining import WORTH_KEEPING, gain
 from pytest_ngraph.store.run import CUT_SHORT, DEVICE, ENDED, RACE, SCHEMA, SOURCE, STEP, SUFFIX, WHOLE, run_ids
-from pytest_ngraph.system.files import UNSUPPORTED, sync_folder, take
+from pytest_ngraph.system.files import UNSUPPORTED, sync_folder, take, write_line
 
 STAMP = "%Y%m%d-%H%M%S"
 LOCK_TRIES, LOCK_POLL_S = 10, 0.1
@@ -60,7 +59,6 @@ class Journal:
         self._planned = planned
         self._resumed = False
         self._begun = False
-        self._torn = False
         self._file: int | None = None
         self._gained, self._due = 0, WORTH_KEEPING
 
@@ -72,7 +70,6 @@ class Journal:
         try:
             journal._file = _open(journal._path)
             _lock(journal._file, run)
-            journal._torn = not ends_whole(journal._file)
         except OSError as error:
             raise _unwritable(folder, error) from error
         return journal
@@ -123,9 +120,9 @@ class Journal:
         try:
             file = self._ready()
             if not self._begun:
-                self._append_line(file, self._session())
+                write_line(file, _compact(self._session()))
                 self._begun = True
-            self._append_line(file, data)
+            write_line(file, _compact(data))
         except OSError as error:
             raise _unwritable(self._folder, error) from error
 
@@ -162,16 +159,6 @@ class Journal:
             **({SOURCE: dict(self._source)} if self._source else {}),
             "planned": sorted(self._planned()),
         }
-
-    def _append_line(self, file: int, data: dict[str, Any]) -> None:
-        """Write one complete line and wait for the disk. End a torn line before it first."""
-        line = b"\n" * self._torn + json.dumps(data, separators=(",", ":")).encode() + b"\n"
-        written = os.write(file, line)
-        if written < len(line):
-            self._torn = True
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._torn = False
-        os.fsync(file)
 
 
 def new_id(folder: Path, now: Callable[[], datetime] = datetime.now) -> str:
@@ -228,6 +215,10 @@ def stamp_of(run: str) -> datetime | None:
         return None
 
 
+def _compact(data: dict[str, Any]) -> str:
+    return json.dumps(data, separators=(",", ":"))
+
+
 def _open(path: Path, flags: int = 0) -> int:
     return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | flags, 0o600)
 
@@ -238,12 +229,6 @@ def _lock(file: int, run: str) -> None:
             return
         time.sleep(LOCK_POLL_S)
     raise StoreError(f"another process writes to run {run}. Wait until it ends, or name another run.")
-
-
-def ends_whole(file: int) -> bool:
-    """Return whether an open file is empty or ends with a newline."""
-    size = os.fstat(file).st_size
-    return size == 0 or os.pread(file, 1, size - 1) == b"\n"
 
 
 def _copy(source: int, target: int) -> None:

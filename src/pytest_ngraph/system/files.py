@@ -1,4 +1,4 @@
-"""Atomic writing of files, reading small ones, their digests, locks on them, and the user's cache folder."""
+"""Writing files and lines whole, reading small files, their digests, locks on them, and the user's folders."""
 
 from __future__ import annotations
 
@@ -31,6 +31,42 @@ def write_whole(path: Path, text: bytes, *, mode: int = 0o600) -> None:
             staged.replace(path)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}.") from error
+
+
+def append(path: Path, line: str) -> None:
+    """Append a line to a file that only this user can read, all of it or nothing, and wait until it is on disk.
+
+    Raises:
+        OSError: it cannot be written, or not all of it.
+    """
+    file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        size = os.fstat(file).st_size
+        try:
+            write_line(file, line)
+        except OSError:
+            os.ftruncate(file, size)
+            raise
+    finally:
+        os.close(file)
+
+
+def write_line(file: int, line: str) -> None:
+    """Append a line to an open file, and wait until it is on disk. If the last line was cut short, end it first.
+
+    Raises:
+        OSError: it cannot be written. A part of it may be.
+    """
+    text = f"{line}\n".encode() if ends_whole(file) else f"\n{line}\n".encode()
+    if os.write(file, text) < len(text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.fsync(file)
+
+
+def ends_whole(file: int) -> bool:
+    """Return whether an open file is empty or ends with a newline."""
+    size = os.fstat(file).st_size
+    return size == 0 or os.pread(file, 1, size - 1) == b"\n"
 
 
 def text_of(path: Path) -> str:

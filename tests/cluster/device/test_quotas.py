@@ -124,3 +124,16 @@ def test_the_audit_log_only_grows_and_is_read_by_its_user_alone(tmp_path: Path) 
         for number in range(4)
     ]
     assert (tmp_path / "audit.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_on_a_full_disk_the_audit_log_fails_and_keeps_whole_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, write = AuditLog(tmp_path / "audit.jsonl"), os.write
+    log.write(by="anna@head")
+    monkeypatch.setattr(os, "write", lambda file, text: write(file, text[: len(text) // 2]))
+    with pytest.raises(OSError, match="No space left"):
+        log.write(by="ben@head")
+    monkeypatch.undo()
+    log.write(by="carla@head")
+    assert [json.loads(line)["by"] for line in log.path.read_text().splitlines()] == ["anna@head", "carla@head"]
