@@ -81,7 +81,7 @@ def main() -> None:
     while True:
         for device in link.present():
             try:
-                link.deliver(packed, SENDER, to=device.address, timeout_s=600.0).result()
+                link.deliver(packed, SENDER, to=device.address).result()
             except (*LOST, NgraphError) as error:  # the archive is noise: a device that has all of it says so
                 print(f"{device.name}: {error}", file=sys.stderr, flush=True)
         time.sleep(AGAIN_S)
