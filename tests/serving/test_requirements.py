@@ -66,6 +66,8 @@ def test_what_an_extra_needs_counts_where_the_extra_is_asked_for(packages: Path)
     assert install_bytes(["whole"]) == 2
     assert install_bytes(["asks"]) == 3 + 2 + 1
     assert "alone==1.0" in requirements(["asks"])
+    assert install_bytes(["whole[more,unknown]"]) == 2 + 1
+    assert requirements(["whole[more]"]) == "whole==1.0\n# what these need:\nalone==1.0\n"
 
 
 def test_the_size_of_a_package_without_a_list_of_files_is_unknown(packages: Path) -> None:

@@ -25,14 +25,14 @@ def requirements(modules: Iterable[str]) -> str:
     """Return the text of `requirements.txt`.
 
     Args:
-        modules: modules that are imported.
+        modules: modules that are imported, each with extras of its distribution or without: `onnxruntime[cuda,cudnn]`.
 
     Raises:
         Unsupported: a module belongs to no installed distribution.
     """
     needed = [_distribution(module) for module in modules]
     found = distributions(needed)
-    own = {canonicalize_name(name) for name in needed}
+    own = {canonicalize_name(Requirement(name).name) for name in needed}
     first = [_line(name) for name in sorted(own)]
     rest = [_line(name) for name in sorted(found - own)]
     return "\n".join([*first, *(["# what these need:", *rest] if rest else []), ""])
@@ -64,9 +64,13 @@ def elsewhere(modules: Iterable[str]) -> list[str]:
 
 
 def distributions(names: Iterable[str]) -> set[str]:
-    """Return the normalized names of distributions, and of all that they need, as far as these are installed."""
+    """Return the normalized names of distributions, and of all that they need, as far as these are installed.
+
+    Args:
+        names: names of distributions, each with extras or without.
+    """
     found: set[tuple[str, str]] = set()
-    waiting = [(name, NO_EXTRA) for name in names]
+    waiting = [each for name in names for each in _with_extras(Requirement(name))]
     while waiting:
         name, extra = waiting.pop()
         needed = canonicalize_name(name), extra
@@ -77,10 +81,11 @@ def distributions(names: Iterable[str]) -> set[str]:
 
 
 def _distribution(module: str) -> str:
-    names = providers(module)
+    name, *extras = module.partition("[")
+    names = providers(name)
     if not names:
-        raise Unsupported(f"serve.py needs {module}, which no installed package provides. Install it with pip.")
-    return names[0]
+        raise Unsupported(f"serve.py needs {name}, which no installed package provides. Install it with pip.")
+    return "".join([names[0], *extras])
 
 
 def _line(name: str) -> str:
@@ -103,8 +108,12 @@ def _needed(name: str, extra: str) -> Iterator[tuple[str, str]]:
     for text in requires(name) or ():
         requirement = Requirement(text)
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-            for asked_for in (NO_EXTRA, *requirement.extras):
-                yield requirement.name, asked_for
+            yield from _with_extras(requirement)
+
+
+def _with_extras(requirement: Requirement) -> Iterator[tuple[str, str]]:
+    for asked_for in (NO_EXTRA, *requirement.extras):
+        yield requirement.name, asked_for
 
 
 @cache

@@ -25,7 +25,8 @@ class Serving:
     """How a deployed folder answers, as far as only its compiler knows.
 
     Attributes:
-        libraries: modules that `serve.py` needs, whose distributions go to `requirements.txt`.
+        libraries: modules that `serve.py` needs, whose distributions go to `requirements.txt`; with extras of these in
+            brackets, of which it lists what is installed.
         imports: lines that import what `code` uses, from the standard library, too.
         code: constants and the functions `load()` and `answer(model, inputs)`. Inputs and outputs are lists of NumPy
             arrays in the graph's order. It may use `HERE` (the folder), `THREADS`, `np` and `arrays(name)`, which reads

@@ -29,13 +29,26 @@ def load():
     options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, LEVEL)
     options.intra_op_num_threads = THREADS
     options.inter_op_num_threads = 1{operators}
-    return onnxruntime.InferenceSession(HERE / MODEL, options, providers={providers})
+{session}
 
 {answer}'''
+ON_CPU = """\
+    return onnxruntime.InferenceSession(HERE / MODEL, options, providers={providers})"""
+ON_CUDA = """\
+    if hasattr(onnxruntime, "preload_dlls"):
+        onnxruntime.preload_dlls()  # CUDA's libraries, from where pip installs them
+    session = onnxruntime.InferenceSession(HERE / MODEL, options, providers={providers})
+    used = session.get_providers()[0]
+    if used != "CUDAExecutionProvider":  # it falls back without an error
+        raise RuntimeError(
+            f"ONNX Runtime uses {{used}}, not CUDAExecutionProvider, because it finds no GPU or not CUDA's libraries. "
+            "Install requirements.txt, or have LD_LIBRARY_PATH name the folders of CUDA and cuDNN."
+        )
+    return session"""
 ANSWER = '''
 def answer(model, inputs):
     """Return the outputs, a list of arrays. Several threads may call it at a time."""
-    names = [each.name for each in model.get_inputs()]
+    names = names_of(model, inputs)
     return model.run(None, dict(zip(names, inputs)))
 '''
 ANSWER_COMPLEX = '''
@@ -44,10 +57,19 @@ COMPLEX = {complex_outputs}  # outputs whose two parts the graph has along a las
 
 def answer(model, inputs):
     """Return the outputs, a list of arrays. Several threads may call it at a time."""
-    names = [each.name for each in model.get_inputs()]
+    names = names_of(model, inputs)
     parts = [np.stack([each.real, each.imag], axis=-1) if np.iscomplexobj(each) else each for each in inputs]
     outputs = model.run(None, dict(zip(names, parts)))
     return [each[..., 0] + 1j * each[..., 1] if place in COMPLEX else each for place, each in enumerate(outputs)]
+'''
+NAMES = '''
+
+def names_of(model, inputs):
+    """Return the names of these inputs. Raises `ValueError` where the model takes more or fewer."""
+    names = [each.name for each in model.get_inputs()]
+    if len(inputs) != len(names):
+        raise ValueError(f"the model takes {len(names)} inputs ({', '.join(names)}), not {len(inputs)}")
+    return names
 '''
 REGISTER = """
     options.register_custom_ops_library(str(HERE / "{}"))"""
@@ -89,13 +111,13 @@ def deploy(
     streams = target.threads if target.objective == "throughput" else 1
     providers = str([provider if provider[1] else provider[0]]).replace("'", '"')
     return Serving(
-        libraries=("onnxruntime",),
+        libraries=("onnxruntime" if on_cpu else "onnxruntime[cuda,cudnn]",),
         imports=("import onnxruntime",),
         code=CODE.format(
             graphs=graphs,
-            providers=providers,
+            session=(ON_CPU if on_cpu else ON_CUDA).format(providers=providers),
             operators="".join(map(REGISTER.format, operators)),
-            answer=_answer(artifact),
+            answer=_answer(artifact) + NAMES,
         ),
         files=files | dict.fromkeys(operators, "a library with operators of the graph"),
         spare=spare,
