@@ -22,16 +22,19 @@ def load():
 
 def answer(model, inputs):
     """Return the outputs, a list of arrays, of any floating-point type as float32."""
+    require(inputs)
     _, engine, context = model
-    given = zip(INPUTS, inputs)
-    tensors = {{name: torch.from_numpy(array).to("cuda", dtype(engine, name)) for name, array in given}}
+    given = {{name: torch.from_numpy(array).contiguous() for name, array in zip(INPUTS, inputs)}}
+    tensors = {{name: tensor.to("cuda", dtype(engine, name)) for name, tensor in given.items()}}
     for name, tensor in tensors.items():
-        context.set_input_shape(name, tuple(tensor.shape))
+        if not context.set_input_shape(name, tuple(tensor.shape)):
+            raise RuntimeError(f"TensorRT does not take {{name}} of shape {{tuple(tensor.shape)}}")
     for name in OUTPUTS:
         shape = tuple(context.get_tensor_shape(name))
         tensors[name] = torch.empty(shape, dtype=dtype(engine, name), device="cuda")
     for name, tensor in tensors.items():
-        context.set_tensor_address(name, tensor.data_ptr())
+        if not context.set_tensor_address(name, tensor.data_ptr()):
+            raise RuntimeError(f"TensorRT does not take the address of {{name}}")
     stream = torch.cuda.current_stream()
     if not context.execute_async_v3(stream.cuda_stream):
         raise RuntimeError("TensorRT could not run the plan")
@@ -66,4 +69,5 @@ def deploy(
             module=module, file=source.name, inputs=list(inputs), outputs=list(outputs), types=dict(types)
         ),
         files={source.name: "TensorRT's plan, for this GPU and this version"},
+        takes_any=True,
     )
