@@ -102,6 +102,13 @@ def test_onnxruntime_takes_and_gives_complex_numbers(function: str, check: Check
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_conjugate_and_a_parameter_are_arrays(precision: str, check: Check) -> None:
+    case = Case(workload="nets_of_views:learned_conjugate", compiler="identity", batch_size=2, precision=precision)
+    done = check(case)
+    assert done.returncode == 0, done.stderr
+
+
 TRANSPOSED = """
 import sys
 sys.path.insert(0, sys.argv[1])

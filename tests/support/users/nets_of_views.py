@@ -37,3 +37,19 @@ class Rows(nn.Module):
 
 def rows(batch_size: int) -> tuple[nn.Module, torch.Tensor]:
     return Rows(), torch.rand(batch_size, 4)
+
+
+class LearnedConjugate(nn.Module):
+    """Returns a conjugate, the imaginary part of one, and a learned parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(3))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        conjugate = torch.fft.rfft(x.float()).conj()
+        return conjugate, conjugate.imag, self.scale
+
+
+def learned_conjugate(batch_size: int) -> tuple[nn.Module, torch.Tensor]:
+    return LearnedConjugate(), torch.rand(batch_size, 8)

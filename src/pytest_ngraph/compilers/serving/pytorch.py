@@ -42,7 +42,13 @@ def answer(model, inputs):
     with torch.inference_mode():
         outputs = model({given})
         outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
-        return [{array} for tensor in outputs]
+        return [values(tensor) for tensor in outputs]
+
+
+def values(tensor):
+    """Return an output as an array, also a learned parameter, and what is only marked as a conjugate."""
+{given_back}
+    return tensor.resolve_conj().resolve_neg().numpy()
 '''
 FULL_FP32 = """    torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
@@ -168,10 +174,12 @@ def _serving(
     if lower:
         constants = f"TYPES = [{', '.join(map(str, types))}]  # NumPy lacks bfloat16\n\n\n"
         tensors = "[torch.from_numpy(array).contiguous().to(dtype) for array, dtype in zip(inputs, TYPES)]"
-    array = "(tensor.float() if tensor.is_floating_point() else tensor).numpy()" if lower else "tensor.numpy()"
+    given_back = "    tensor = tensor.detach()"
     if target.kind == "cuda":
-        load, array = FULL_FP32 + load, array.replace("numpy()", "cpu().numpy()")
+        load, given_back = FULL_FP32 + load, f"{given_back}.cpu()"
         tensors = tensors.replace(" for ", ".cuda() for ", 1)
+    if lower:
+        given_back += "\n    tensor = tensor.float() if tensor.is_floating_point() else tensor"
     if channels_last:
         load += LAYOUT
         given = "*(each.contiguous(memory_format=torch.channels_last) if each.ndim == 4 else each for each in tensors)"
@@ -182,7 +190,7 @@ def _serving(
         libraries=tuple(dict.fromkeys(line.split()[1].partition(".")[0] for line in lines)),
         imports=("import ctypes", "import os", *lines),
         code=CODE.format(
-            constants=constants, load=load.rstrip(), tensors=tensors, given=given, array=array, first=first
+            constants=constants, load=load.rstrip(), tensors=tensors, given=given, given_back=given_back, first=first
         ),
         files=files,
         threads=1 if streams > 1 else None,
