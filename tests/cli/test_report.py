@@ -138,6 +138,14 @@ def test_a_device_that_is_two_machines_is_a_warning(tmp_path: Path, capsys: pyte
         (["{store}", "-o", "{file}"], "cannot write a report to {file}: File exists. Give another folder."),
         (["{empty}", "-o", "{new}"], "the store {empty} has no runs. Run pytest first, or give another folder."),
         (["{store}", "--figure", "bsr"], "--figure, and --before without --table, need a folder to write to: -o DIR."),
+        (
+            ["{store}", "--compare", "a", "b", "--figure", "bsr"],
+            "--figure, and --before without --table, need a folder to",
+        ),
+        (
+            ["{store}", "--compare", "a", "b", "--before", "{store}"],
+            "--figure, and --before without --table, need a folder to",
+        ),
         (["{store}", "--table", "famlies"], "unknown table 'famlies'. Did you mean 'families'? Known: architectures, "),
         (["{store}", "--figure", "brs", "-o", "{new}"], "unknown figure 'brs'. Did you mean 'bsr'? Known: ase, "),
         (["{store}", "--compare", "cpu", "cpu"], "--compare cpu cpu: that is the same. Name two runs, or two devices."),
@@ -145,7 +153,19 @@ def test_a_device_that_is_two_machines_is_a_warning(tmp_path: Path, capsys: pyte
         (["{store}", "--figure", "changes", "-o", "{new}"], "figure changes has no data: "),
         (["{store}", "--run", "never", "-o", "{new}"], "the store {store} has no run 'never'. Runs: "),
     ],
-    ids=["file", "empty", "folder", "table", "figure", "same", "side", "missing", "run"],
+    ids=[
+        "file",
+        "empty",
+        "folder",
+        "compared figure",
+        "compared before",
+        "table",
+        "figure",
+        "same",
+        "side",
+        "missing",
+        "run",
+    ],
 )
 def test_mistakes_are_one_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str

@@ -55,11 +55,11 @@ def _run(parsed: argparse.Namespace) -> int:
     if parsed.output is not None:
         study.check(parsed.output)
         _write(_study(stores, parsed), parsed)
+    elif parsed.figure or (parsed.before and not parsed.table):
+        raise UsageError("--figure, and --before without --table, need a folder to write to: -o DIR.")
     elif parsed.table or parsed.compare:
         study.check_libraries()
         print(study.table_as_text(_study(stores, parsed), parsed.table or "side_by_side"), end="")
-    elif parsed.figure or parsed.before:
-        raise UsageError("--figure, and --before without --table, need a folder to write to: -o DIR.")
     else:
         for folder in stores:
             _print(store.read(folder, parsed.id or store.LATEST), folder)
