@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import plain
 import pytest
 from forking import TorchServer
 from two_trees import Compare
 
+from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.serving import ServingCosts
 from pytest_ngraph.case import Case
+from pytest_ngraph.costs import Costs
+from pytest_ngraph.deploy.readme import _device
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
@@ -76,6 +81,23 @@ def test_a_smoke_test_measures_none() -> None:
     for smoke in (True, False):
         costs = ServingCosts([case], Path(), Settings(smoke=smoke), Silent())
         assert costs.asks(case) is not smoke
+
+
+@pytest.mark.parametrize(("listed", "seen"), [("", "1"), ("4,7", "7")])
+def test_a_process_that_serves_sees_only_the_gpu_that_was_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, listed: str, seen: str
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", listed)
+    target = Target(kind="cuda", index=1)
+    arm: Any = SimpleNamespace(
+        running=True, target=target, deploy=lambda folder: SimpleNamespace(costs=Costs(), packages=())
+    )
+    deployment = ServingCosts([], tmp_path, Settings(), Silent()).write(arm)
+    assert deployment
+    assert deployment.place
+    assert deployment.place.variables["CUDA_VISIBLE_DEVICES"] == seen
+    assert f"`CUDA_VISIBLE_DEVICES={seen}`" in _device(target)
+    assert _device(Target()) == ""
 
 
 def test_head_and_base_are_launched_in_turn(crowd: Compare) -> None:

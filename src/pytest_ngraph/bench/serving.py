@@ -10,12 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.leftovers import MARK
 from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.worker_variables import COVERAGE
 from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import kinds
 from pytest_ngraph.costs import Costs, ServingLaunch
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.record import Contention, Record
@@ -83,7 +85,7 @@ class ServingCosts:
             folder=folder,
             cores=arm.target.cores,
             python=python,
-            variables=variables_of(self._temporary),
+            variables=variables_of(self._temporary, arm.target),
             packages=written.packages,
         )
         return Deployment(written.costs, place)
@@ -118,11 +120,12 @@ def launch(
     return in_turn(places, timeout_s, show, LAUNCHES) if places else []
 
 
-def variables_of(temporary: Path) -> Mapping[str, str]:
+def variables_of(temporary: Path, target: Target) -> Mapping[str, str]:
     """Return the environment of a process that serves: this one's, without the variables of coverage.
 
     Args:
         temporary: the folder with which it ends.
+        target: the device, which is the only one of its kind that the process sees.
     """
     own = {name: value for name, value in os.environ.items() if name not in COVERAGE}
-    return own | {MARK: f"{temporary}#serving"}
+    return own | kinds.named(target.kind).only(target.index, os.environ) | {MARK: f"{temporary}#serving"}

@@ -93,7 +93,7 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
         with deploying(record.case, target, settings, graph, building, progress) as written:
             write_sums(building)
             place = Place(
-                folder=building, cores=target.cores, variables=variables_of(building), packages=written.packages
+                folder=building, cores=target.cores, variables=variables_of(building, target), packages=written.packages
             )
             checked = _check(place, record.case.id)
             costs = _costs(written, place, record, settings, progress)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import CompilerSpec
+from pytest_ngraph.compilers import kinds
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.costs import COSTS, Costs
 from pytest_ngraph.metrics import DEFINITIONS
@@ -46,7 +48,7 @@ Inputs have these types and shapes, the batch size included. For another batch s
 {measured}
 
 `{script}` uses as many threads. To bind them to cores, as they were when this was measured: `taskset -c {cores} python
-{script} --check`.{notes}
+{script} --check`.{device}{notes}
 
 ## What it costs to serve
 
@@ -87,6 +89,7 @@ def readme(record: Record, run: Run, target: Target, written: Written, costs: Co
         cores=",".join(map(str, target.cores)),
         costs=_table(("what", "value"), list(in_words(costs))),
         launches=counted(len(costs.launches), "launch", "launches"),
+        device=_device(target),
         notes="".join(f" {note}" for note in written.serving.notes),
         files=_table(("file", "what it is"), list(_files(written))),
     )
@@ -129,6 +132,12 @@ def _measured(record: Record, run: Run, target: Target, written: Written) -> Ite
     yield "date", datetime.fromtimestamp(record.started_at, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     yield "run and case", f"{run.id}, {case.id}"
     yield "by", f"pytest-ngraph {version('pytest-ngraph')}"
+
+
+def _device(target: Target) -> str:
+    """Return how to choose the device, where there may be several; empty on a CPU."""
+    chosen = kinds.named(target.kind).only(target.index, os.environ)
+    return "".join(f" It uses the first GPU that it sees; this was measured with `{k}={v}`." for k, v in chosen.items())
 
 
 def _threads(serving: Serving, target: Target) -> str:
