@@ -153,3 +153,10 @@ def test_it_is_plain_code_with_its_imports_and_threads_at_the_top(streams: int) 
     assert {"load", "answer", "samples", "main"} <= {node.name for node in body if isinstance(node, ast.FunctionDef)}
     assert text.count("\n") <= ONE_SCREEN
     assert "pytest" not in text
+
+
+def test_threads_answer_in_turn_unless_the_runtime_takes_several_calls() -> None:
+    serving = Serving(libraries=(), imports=(), code=CODE.format(DOUBLED), files={})
+    assert "with LOCK" in script(CASE, serving, [], 2, 1e-4)
+    assert "LOCK" not in script(CASE, replace(serving, concurrent=True), [], 2, 1e-4)
+    assert "LOCK" not in script(CASE, replace(serving, streams=2), [], 2, 1e-4)

@@ -37,6 +37,8 @@ model = serve.load()  # once
 outputs = serve.answer(model, serve.samples())  # lists of NumPy arrays
 ```
 
+{threads}
+
 Inputs have these types and shapes, the batch size included. For another batch size, measure and deploy that.
 
 {inputs}
@@ -89,6 +91,7 @@ def readme(record: Record, run: Run, target: Target, written: Written, costs: Co
         cores=",".join(map(str, target.cores)),
         costs=_table(("what", "value"), list(in_words(costs))),
         launches=counted(len(costs.launches), "launch", "launches"),
+        threads=_callers(written.serving),
         device=_device(target),
         notes="".join(f" {note}" for note in written.serving.notes),
         files=_table(("file", "what it is"), list(_files(written))),
@@ -132,6 +135,13 @@ def _measured(record: Record, run: Run, target: Target, written: Written) -> Ite
     yield "date", datetime.fromtimestamp(record.started_at, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     yield "run and case", f"{run.id}, {case.id}"
     yield "by", f"pytest-ngraph {version('pytest-ngraph')}"
+
+
+def _callers(serving: Serving) -> str:
+    """Return whether threads of a service answer side by side."""
+    if serving.streams > 1 or serving.concurrent:
+        return "Several threads may call `answer` at a time."
+    return "Several threads may call `answer`. The runtime takes one call at a time, so `serve.py` answers in turn."
 
 
 def _device(target: Target) -> str:

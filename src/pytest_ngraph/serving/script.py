@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -113,6 +114,13 @@ def seconds(model, inputs, calls):
     for _ in range(calls):
         answer(model, inputs)
     return time.perf_counter() - started'''
+LOCK = "LOCK = threading.Lock()  # the runtime takes one call at a time\n"
+LOCKED = """
+
+
+def answer(model, inputs):
+    with LOCK:
+        return answer_alone(model, inputs)"""
 IN_STREAMS = '''\
 def seconds(model, inputs, calls):
     """Return how long so many calls take in each of STREAMS threads, side by side."""
@@ -155,8 +163,11 @@ def script(
         mask: what masks are at least, among the outputs; all other values are smaller.
     """
     in_streams = serving.streams > 1
+    is_locked = not (in_streams or serving.concurrent)
     code = serving.code.strip("\n")
-    own = {line for line in serving.imports if _is_standard(line)}
+    if is_locked:
+        code = re.sub(r"^def answer\(", "def answer_alone(", code, flags=re.MULTILINE) + LOCKED
+    own = {line for line in serving.imports if _is_standard(line)} | set(["import threading"] * is_locked)
     heavy = sorted({"import numpy as np", *serving.imports} - own, key=_order)
     streams = f"STREAMS = {serving.streams}  # calls side by side, as measured\nPOOL = ThreadPoolExecutor(STREAMS)\n"
     return TEXT.format(
@@ -166,7 +177,7 @@ def script(
         standard="\n".join(sorted({*STANDARD, *own, *([POOL] if in_streams else [])}, key=_order)),
         imports="\n".join(heavy),
         threads=serving.threads or threads,
-        streams=streams if in_streams else "",
+        streams=streams if in_streams else LOCK * is_locked,
         tolerance=tolerance,
         mask=mask,
         takes=TAKES.format(takes=[(each.dtype.name, each.shape) for each in inputs]) if serving.takes_any else "",

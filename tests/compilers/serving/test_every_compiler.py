@@ -109,6 +109,30 @@ def test_a_conjugate_and_a_parameter_are_arrays(precision: str, check: Check) ->
     assert done.returncode == 0, done.stderr
 
 
+SIDE_BY_SIDE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np, serve
+model, (x,) = serve.load(), serve.samples()
+given = [x, x + 1]
+expected = [serve.answer(model, [each])[0].copy() for each in given]
+
+def answers(place):
+    return all(np.array_equal(serve.answer(model, [given[place]])[0], expected[place]) for _ in range(50))
+
+with ThreadPoolExecutor(2) as pool:
+    print(list(pool.map(answers, range(2))))
+"""
+
+
+@pytest.mark.parametrize("compiler", ["openvino", "tvm"])
+def test_threads_of_a_service_get_their_own_outputs(compiler: str, deploy: Deploy) -> None:
+    command = [sys.executable, "-I", "-c", SIDE_BY_SIDE, str(deploy(conv(compiler)))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "[True, True]\n", done.stderr
+
+
 TRANSPOSED = """
 import sys
 sys.path.insert(0, sys.argv[1])

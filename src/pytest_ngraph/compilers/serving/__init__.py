@@ -35,6 +35,8 @@ class Serving:
         spare: names of those that `load()` does not read as `code` stands.
         threads: threads that one call computes with; None for those of the target, which calls side by side share.
         streams: calls that run side by side; more than 1 for throughput. `answer` is then called from as many threads.
+        concurrent: whether several threads may call `answer` at a time. Where they may not, and there are no streams,
+            `serve.py` has a lock around it.
         notes: further sentences for the README.
         takes_any: whether the runtime takes too few inputs, or inputs of other types, without an error. Then `serve.py`
             has a function `require(inputs)`, which refuses them, and `answer` calls it first.
@@ -46,6 +48,7 @@ class Serving:
     files: dict[str, str]
     threads: int | None = None
     streams: int = 1
+    concurrent: bool = False
     notes: tuple[str, ...] = field(default=())
     spare: tuple[str, ...] = ()
     takes_any: bool = False

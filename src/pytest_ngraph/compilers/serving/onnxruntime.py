@@ -123,6 +123,7 @@ def deploy(
         spare=spare,
         threads=1 if streams > 1 else None,
         streams=streams,
+        concurrent=True,
     )
 
 

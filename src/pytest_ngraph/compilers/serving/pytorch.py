@@ -195,6 +195,7 @@ def _serving(
         files=files,
         threads=1 if streams > 1 else None,
         streams=streams,
+        concurrent=True,
         takes_any=takes_any,
     )
 

@@ -46,4 +46,7 @@ def deploy(target: Target, source: Path, folder: Path) -> Serving:
         imports=("import tvm", *(["import os"] if on_cpu else [])),
         code=CODE.format(settings=settings, device="tvm.cpu()" if on_cpu else "tvm.cuda(0)", file=source.name),
         files={source.name: "the shared library that TVM built for this processor, with the weights"},
+        notes=(
+            "TVM starts threads of its own for each thread that calls it, so call `answer` from the one that loads.",
+        ),
     )
