@@ -66,6 +66,40 @@ def test_it_narrows_to_what_cannot_be_told_apart_also_after_a_kill(weighed: Repo
     assert weighed.worktrees() == 1
 
 
+def test_it_goes_on_from_any_folder_of_the_project(
+    weighed: Repository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Paths are relative to the folder in which it was begun."""
+    weighed.write("plain_a.txt", "100")
+    weighed.write("plain_b.txt", "100")
+    weighed.write("deep/in/README", "1")
+    good = weighed.commit("begin")
+    weighed.write("plain_a.txt", "120")
+    slow = weighed.commit("Make it slower")
+    weighed.write("README", "1")
+    weighed.commit("Describe it")
+    arguments = [*COMMAND, "bisect", good, "--case=plain_a", "--", "../../test_it.py"]
+    begun = subprocess.Popen(
+        arguments, cwd=weighed.root / "deep/in", stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert begun.stderr is not None
+    shown = [begun.stderr.readline() for _ in range(3)]
+    assert shown[2].startswith("  1 slower, in ")
+    os.kill(begun.pid, signal.SIGKILL)
+    begun.communicate()
+    monkeypatch.chdir(weighed.root)
+    (weighed.root / "deep").rename(weighed.root / "elsewhere")
+    refused = subprocess.run([*COMMAND, "bisect", "--resume"], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2
+    message = f"was begun in {weighed.root / 'deep/in'}, and its paths are relative to that folder, which is not there."
+    assert message in refused.stderr
+    (weighed.root / "elsewhere").rename(weighed.root / "deep")
+    assert main(["bisect", "--resume", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [culprit["commit"] for culprit in found["culprits"]] == [slow]
+    assert not found["unsure"]
+
+
 def test_it_names_the_commit_that_made_a_case_faster(weighed: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     weighed.write("plain_a.txt", "100")
     weighed.write("plain_b.txt", "100")

@@ -46,9 +46,10 @@ class Journal:
 
     @classmethod
     def begin(cls, store: Path, asked: Asked, ends: Mapping[str, str]) -> Journal:
-        """Begin a bisection between these ends."""
+        """Begin a bisection between these ends, in the working folder."""
         journal = cls(store, new_id(store / FOLDER))
-        journal.write({"asked": asked.to_dict(), "ends": dict(ends)})
+        begun_in = os.path.relpath(Path.cwd(), store)  # so that a project may be moved with its store
+        journal.write({"asked": asked.to_dict(), "ends": dict(ends), "folder": begun_in})
         sync_folder(journal.folder.parent)
         return journal
 
@@ -79,6 +80,18 @@ class Journal:
     def ends(self) -> dict[str, str]:
         """What replaces the ends that were asked for: commits, where a branch may have moved since."""
         found: dict[str, str] = self.lines()[0]["ends"]
+        return found
+
+    @property
+    def begun_in(self) -> Path:
+        """The folder in which it was begun: paths that were asked for are relative to it. Raises `UsageError`."""
+        store = self.folder.parent.parent
+        found = (store / str(self.lines()[0].get("folder", Path.cwd()))).resolve()
+        if not found.is_dir():
+            raise UsageError(
+                f"bisection {self.name} was begun in {found}, and its paths are relative to that folder, which is not "
+                "there. Make it again, or begin another bisection."
+            )
         return found
 
     def remove(self) -> None:

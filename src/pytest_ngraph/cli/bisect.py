@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -66,6 +67,7 @@ def _run(parsed: argparse.Namespace) -> int:
         _refuse_others(parsed)
         journal = Journal.reopen(store, parsed.resume)
         asked = journal.asked.between(journal.ends)
+        os.chdir(journal.begun_in)
         points = points_of(asked, Path.cwd())
     else:
         asked = _asked(parsed)
