@@ -173,7 +173,7 @@ def draws(model: Any) -> bool:
 def _may_drop(node: Any, stored: Mapping[str, Any]) -> bool:
     import onnx
 
-    mode = dict(enumerate(node.input)).get(DROPPING.get(node.op_type, -1))
+    mode: str = dict(enumerate(node.input)).get(DROPPING.get(node.op_type, -1), "")
     return bool(mode) and (mode not in stored or bool(onnx.numpy_helper.to_array(stored[mode]).any()))
 
 
