@@ -180,7 +180,7 @@ def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
     with (
         tempfile.TemporaryDirectory() as store,
         burning() if is_busy else nullcontext(),
-        measuring(Path(store), settings, axes.devices, IN_GENERAL, Silent()) as measure,
+        measuring(Path(store), settings, axes.devices, IN_GENERAL, Silent(), axes.case.workload) as measure,
     ):
         race = Race(axes, Limits(), measure, budget_s)
         found = answer(race.run(), race.named, Limits(), IN_GENERAL)

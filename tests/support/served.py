@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -20,7 +20,11 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.serving.script import SCRIPT, script
 
+Deploy = Callable[[Case], Path]
+Check = Callable[[Case], "subprocess.CompletedProcess[str]"]
 OWN = "pytest_ngraph"
+WITHOUT_TORCH = ("onnxruntime", "openvino", "tvm")
+"""Compilers whose folders need no PyTorch."""
 WITHOUT = """
 import runpy, sys
 
@@ -66,6 +70,10 @@ def soon_checked() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pytest_ngraph.deploy.folder.subprocess", SimpleNamespace(run=run))
         yield
+
+
+def conv(compiler: str, **values: object) -> Case:
+    return Case(**{"workload": "conv", "compiler": compiler, "batch_size": 1, "depth": 1, "width": 16} | values)  # type: ignore[arg-type]
 
 
 def check(folder: Path, *without: str, server: TorchServer | None = None) -> subprocess.CompletedProcess[str]:

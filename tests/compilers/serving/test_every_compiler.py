@@ -2,82 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 import served
 from compiled import CPU, Export, require
-from forking import TorchServer
+from served import WITHOUT_TORCH, Check, Deploy, conv
 
 from pytest_ngraph import compilers
-from pytest_ngraph.artifact import Target
-from pytest_ngraph.case import Case
-from pytest_ngraph.costs import Costs
+from pytest_ngraph.case import Case, Precision
 from pytest_ngraph.deploy.folder import write_sums
-from pytest_ngraph.deploy.readme import readme
-from pytest_ngraph.record import Record, Round
 from pytest_ngraph.serving.launches import Place, launched
-from pytest_ngraph.serving.written import Written
-from pytest_ngraph.store import Run
 from pytest_ngraph.worker.deploy import deploy as deployed
-from pytest_ngraph.workloads.verify import verify
 
-Deploy = Callable[..., Path]
-Check = Callable[[Case], "subprocess.CompletedProcess[str]"]
-WITHOUT_TORCH = ("onnxruntime", "openvino", "tvm")
 SLOW = [pytest.param(name, marks=[pytest.mark.slow] * (name == "inductor")) for name in compilers.names()]
-
-
-@pytest.fixture(scope="module")
-def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
-    """Return a function that compiles a case, deploys it and returns the folder; each case is deployed only once."""
-    made: dict[Case, Path] = {}
-
-    def written(case: Case, target: Target, place: Path) -> Written:
-        artifact, compiler, compiled = exported(case), compilers.resolve(case.compiler), tmp_path_factory.mktemp("made")
-        compiler.compile(artifact, target, compiled)
-        with closing(compiler.load(artifact, target, compiled)) as model:
-            agreement = verify(model.outputs(), artifact.reference(), case.precision)
-            answer = deployed(case, artifact, target, compiled, model.outputs, agreement.tolerance, place)
-        assert agreement.agrees, agreement
-        return Written.from_answer(answer, place, agreement)
-
-    def deploy_once(case: Case) -> Path:
-        require(case.compiler)
-        if case not in made:
-            target = dataclasses.replace(CPU, precision=case.precision, objective=case.objective)
-            place = tmp_path_factory.mktemp("deployed")
-            record = Record(case=case, outcome="measured", rounds=(Round(1, 0.5),) * 6, facts={"version": "1"})
-            run = Run(id="a-run", environment={"processor": "a processor"}, records=(record,))
-            (place / "README.md").write_text(readme(record, run, target, written(case, target, place), Costs()))
-            write_sums(place)
-            made[case] = place
-        return made[case]
-
-    return deploy_once
-
-
-def conv(compiler: str, **values: object) -> Case:
-    return Case(**{"workload": "conv", "compiler": compiler, "batch_size": 1, "depth": 1, "width": 16} | values)  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def check(deploy: Deploy, torch_server: TorchServer) -> Check:
-    """Return a function that deploys a case and checks the folder, in a fork where its runtime is PyTorch."""
-
-    def check(case: Case) -> subprocess.CompletedProcess[str]:
-        own_runtime = case.compiler in WITHOUT_TORCH
-        return served.check(deploy(case), server=None if own_runtime else torch_server)
-
-    return check
 
 
 @pytest.mark.parametrize("compiler", SLOW)
@@ -103,109 +43,10 @@ def test_onnxruntime_takes_and_gives_complex_numbers(function: str, check: Check
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_conjugate_and_a_parameter_are_arrays(precision: str, check: Check) -> None:
+def test_a_conjugate_and_a_parameter_are_arrays(precision: Precision, check: Check) -> None:
     case = Case(workload="nets_of_views:learned_conjugate", compiler="identity", batch_size=2, precision=precision)
     done = check(case)
     assert done.returncode == 0, done.stderr
-
-
-SIDE_BY_SIDE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from concurrent.futures import ThreadPoolExecutor
-import numpy as np, serve
-model, (x,) = serve.load(), serve.samples()
-given = [x, x + 1]
-expected = [serve.answer(model, [each])[0].copy() for each in given]
-
-def answers(place):
-    return all(np.array_equal(serve.answer(model, [given[place]])[0], expected[place]) for _ in range(50))
-
-with ThreadPoolExecutor(2) as pool:
-    print(list(pool.map(answers, range(2))))
-"""
-
-
-@pytest.mark.parametrize("compiler", ["openvino", "tvm"])
-def test_threads_of_a_service_get_their_own_outputs(compiler: str, deploy: Deploy) -> None:
-    command = [sys.executable, "-I", "-c", SIDE_BY_SIDE, str(deploy(conv(compiler)))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.stdout == "[True, True]\n", done.stderr
-
-
-TRANSPOSED = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import numpy as np, serve
-model, inputs = serve.load(), serve.samples()
-same = [np.ascontiguousarray(each.T).T for each in inputs]
-print(all(map(np.array_equal, serve.answer(model, same), serve.answer(model, inputs))))
-"""
-
-
-def test_inputs_may_lie_in_memory_in_another_way_than_when_it_was_measured(deploy: Deploy) -> None:
-    """Exporting drops the `contiguous` before a view that the measured inputs did not need."""
-    case = Case(workload="nets_of_views:rows", compiler="identity", batch_size=2)
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", TRANSPOSED, str(deploy(case))], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "True\n"
-
-
-KEEPING = """
-import resource, sys
-sys.path.insert(0, sys.argv[1])
-import serve, torch
-model = serve.load()
-
-def pages():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-
-found = []
-for _ in range(40):
-    before = pages()
-    torch.empty(2**24).fill_(1)  # 64 MiB
-    found.append(pages() - before)
-print(max(found[20:]))
-"""
-"""The first calls may take new memory: a small block that glibc caches keeps what is freed from being used again."""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is glibc's")
-@pytest.mark.parametrize("compiler", ["identity", "torchscript"])
-def test_pytorch_keeps_what_it_frees_as_when_it_was_measured(compiler: str, deploy: Deploy) -> None:
-    """Else the system hands out and clears the pages of a network's activations again in each call."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUN"))}
-    command = [sys.executable, "-I", "-c", KEEPING, str(deploy(conv(compiler)))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
-    assert int(done.stdout) < 1600, "pages, of 16,384"
-
-
-ANSWERING = """
-import sys
-import numpy as np
-sys.path.insert(0, sys.argv[1])
-import serve
-model = serve.load()
-(images,) = serve.samples()
-(expected,) = serve.answer(model, [images])
-turned = np.ascontiguousarray(images.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
-print(np.allclose(serve.answer(model, [turned])[0], expected))
-for other in (images.astype(np.float64), images[:, :1]):
-    try:
-        serve.answer(model, [other])
-    except ValueError as error:
-        print(error)
-"""
-
-
-@pytest.mark.slow
-def test_a_package_that_reads_whatever_lies_in_memory_gets_its_own_inputs_only(deploy: Deploy) -> None:
-    command = [sys.executable, "-I", "-c", ANSWERING, str(deploy(conv("inductor")))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    same, *refused = done.stdout.splitlines()
-    assert same == "True", "the same values, in another order in memory"
-    assert [text.partition(", not ")[0] for text in refused] == ["the model takes [('float32', (1, 16, 244, 244))]"] * 2
 
 
 def test_openvino_binds_no_thread_to_a_core(deploy: Deploy) -> None:

@@ -1,0 +1,110 @@
+"""A deployed folder in a service that imports it: threads, arrays of any layout, and the memory that it keeps."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from served import Deploy, conv
+
+from pytest_ngraph.case import Case
+
+SIDE_BY_SIDE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np, serve
+model, (x,) = serve.load(), serve.samples()
+given = [x, x + 1]
+expected = [serve.answer(model, [each])[0].copy() for each in given]
+
+def answers(place):
+    return all(np.array_equal(serve.answer(model, [given[place]])[0], expected[place]) for _ in range(50))
+
+with ThreadPoolExecutor(2) as pool:
+    print(list(pool.map(answers, range(2))))
+"""
+
+
+@pytest.mark.parametrize("compiler", ["openvino", "tvm"])
+def test_threads_of_a_service_get_their_own_outputs(compiler: str, deploy: Deploy) -> None:
+    command = [sys.executable, "-I", "-c", SIDE_BY_SIDE, str(deploy(conv(compiler)))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "[True, True]\n", done.stderr
+
+
+TRANSPOSED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, serve
+model, inputs = serve.load(), serve.samples()
+same = [np.ascontiguousarray(each.T).T for each in inputs]
+print(all(map(np.array_equal, serve.answer(model, same), serve.answer(model, inputs))))
+"""
+
+
+def test_inputs_may_lie_in_memory_in_another_way_than_when_it_was_measured(deploy: Deploy) -> None:
+    """Exporting drops the `contiguous` before a view that the measured inputs did not need."""
+    case = Case(workload="nets_of_views:rows", compiler="identity", batch_size=2)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", TRANSPOSED, str(deploy(case))], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"
+
+
+KEEPING = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import serve, torch
+model = serve.load()
+
+def pages():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+found = []
+for _ in range(40):
+    before = pages()
+    torch.empty(2**24).fill_(1)  # 64 MiB
+    found.append(pages() - before)
+print(max(found[20:]))
+"""
+"""The first calls may take new memory: a small block that glibc caches keeps what is freed from being used again."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is glibc's")
+@pytest.mark.parametrize("compiler", ["identity", "torchscript"])
+def test_pytorch_keeps_what_it_frees_as_when_it_was_measured(compiler: str, deploy: Deploy) -> None:
+    """Else the system hands out and clears the pages of a network's activations again in each call."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_TUN"))}
+    command = [sys.executable, "-I", "-c", KEEPING, str(deploy(conv(compiler)))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    assert int(done.stdout) < 1600, "pages, of 16,384"
+
+
+ANSWERING = """
+import sys
+import numpy as np
+sys.path.insert(0, sys.argv[1])
+import serve
+model = serve.load()
+(images,) = serve.samples()
+(expected,) = serve.answer(model, [images])
+turned = np.ascontiguousarray(images.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+print(np.allclose(serve.answer(model, [turned])[0], expected))
+for other in (images.astype(np.float64), images[:, :1]):
+    try:
+        serve.answer(model, [other])
+    except ValueError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_package_that_reads_whatever_lies_in_memory_gets_its_own_inputs_only(deploy: Deploy) -> None:
+    command = [sys.executable, "-I", "-c", ANSWERING, str(deploy(conv("inductor")))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    same, *refused = done.stdout.splitlines()
+    assert same == "True", "the same values, in another order in memory"
+    assert [text.partition(", not ")[0] for text in refused] == ["the model takes [('float32', (1, 16, 244, 244))]"] * 2
