@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.system.files import sha256, user_folder
+from pytest_ngraph.system.files import resolved_code, sha256, user_folder
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
-from pytest_ngraph.system.relocation import INSTALLED
+from pytest_ngraph.system.relocation import IN_ENVIRONMENT
 
 SYSTEM = (
     *("/proc", "/sys", "/dev", "/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
@@ -160,12 +160,17 @@ def _own_among(count: int, last: str) -> frozenset[str]:
 
 def _is_foreign(path: str) -> bool:
     """Return whether a file is not the user's own: the system's, a library's, bytecode, or made by us."""
-    real = os.path.realpath(path)
-    return real.startswith(_foreign()) or real.endswith(BYTECODE) or not INSTALLED.isdisjoint(Path(real).parts)
+    return _is_foreign_at(os.path.realpath(path))
 
 
-_is_foreign_code = cache(_is_foreign)
-"""The same for code: thousands of modules, which are looked at again and again."""
+@cache
+def _is_foreign_code(path: str) -> bool:
+    """The same for code: thousands of modules, which are looked at again and again."""
+    return _is_foreign_at(resolved_code(path))
+
+
+def _is_foreign_at(real: str) -> bool:
+    return real.startswith(_foreign()) or real.endswith(BYTECODE) or IN_ENVIRONMENT.fullmatch(real) is not None
 
 
 @cache

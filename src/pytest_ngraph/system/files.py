@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from pytest_ngraph.errors import StoreError, UsageError
@@ -180,3 +181,16 @@ def _folder_of_user(variable: str, usual: str, kept: str) -> Path:
 def compiled_folder() -> Path:
     """Return the default folder of compiled artifacts."""
     return user_folder() / "compiled"
+
+
+_resolved_folder = cache(os.path.realpath)
+
+
+def resolved_code(file: str) -> str:
+    """Return the path of a module's file with its links resolved. A process looks at each folder once.
+
+    A process has thousands of modules in hundreds of folders, and looks at all of them for each case.
+    """
+    folder, name = os.path.split(file)
+    place = os.path.join(_resolved_folder(folder), name)  # noqa: PTH118 (thousands of texts)
+    return os.path.realpath(place) if os.path.islink(place) else place  # noqa: PTH114

@@ -13,8 +13,9 @@ from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.files import resolved_code
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
-from pytest_ngraph.system.relocation import INSTALLED, is_of_project, project_path
+from pytest_ngraph.system.relocation import IN_ENVIRONMENT, is_of_project, project_path
 
 
 def refuse_head(instead_of: Sequence[str | Path], modules: Mapping[str, ModuleType]) -> None:
@@ -45,9 +46,10 @@ def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) 
         folders: where the working tree has its packages.
         modules: what the process has imported (`sys.modules`).
     """
-    for name, file in _installed(modules):
-        for own in _in_tree(file, folders):
-            if own.read_bytes() != file.read_bytes():
+    in_tree = _names_in(folders)
+    for name, file, below in _installed(modules):
+        for own in _in_tree(below, in_tree):
+            if own.read_bytes() != Path(file).read_bytes():
                 raise UsageError(
                     f"{name} was imported from {file}, an installed copy, which is not as {own}: the copy would be "
                     "measured in place of the working tree. Install it as editable (pip install -e .)"
@@ -56,10 +58,15 @@ def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) 
 
 def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
     """Return modules that a process imported from the working tree instead of the worktree, with their files."""
-    files = {name: file for name, module in list(modules.items()) if (file := _file(module)) is not None}
+    files = {
+        name: resolved_code(file)
+        for name, module in list(modules.items())
+        if isinstance(file := getattr(module, "__file__", None), str)
+    }
+    below_root = {name: Path(file) for name, file in files.items() if file.startswith(str(root))}
     return {
         name: file
-        for name, file in files.items()
+        for name, file in below_root.items()
         if is_of_project(file, root)
         and not file.is_relative_to(worktree)
         and not file.is_relative_to(PACKAGE_FOLDER)  # the base is measured with the head's pytest-ngraph
@@ -72,9 +79,9 @@ def _refuse_copies(root: Path, folders: Collection[Path], modules: Mapping[str, 
     Args:
         folders: where the working tree has its packages. An index or an image does not say what a copy was made of.
     """
-    copies = _copies(root)
-    for name, file in _installed(modules):
-        if (package := name.partition(".")[0]) in copies or any(_in_tree(file, folders)):
+    copies, in_tree = _copies(root), _names_in(folders)
+    for name, file, below in _installed(modules):
+        if (package := name.partition(".")[0]) in copies or any(_in_tree(below, in_tree)):
             raise UsageError(
                 f"the base was built with code of the head: {package} came from {file}, an installed copy, "
                 "so that the head would be compared with itself. Install it as editable (pip install -e .)"
@@ -90,19 +97,29 @@ def _copies(root: Path) -> frozenset[str]:
     )
 
 
-def _installed(modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, Path]]:
-    """Yield modules that were imported from an environment, with their Python files."""
+def _installed(modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, str, str]]:
+    """Yield modules that were imported from an environment, with their Python files, whole and from there."""
     for name, module in list(modules.items()):
-        file = Path(getattr(module, "__file__", None) or "")
-        if file.suffix == ".py" and INSTALLED & set(file.parts) and name.partition(".")[0] != PACKAGE_FOLDER.name:
-            yield name, file
+        file = str(getattr(module, "__file__", None) or "")
+        place = IN_ENVIRONMENT.fullmatch(file) if file.endswith(".py") else None
+        if place and name.partition(".")[0] != PACKAGE_FOLDER.name:
+            yield name, file, place[1]
 
 
-def _in_tree(file: Path, folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield the working tree's own files of a module that was imported from `file`, in an environment."""
-    environment = next(folder for folder in file.parents if folder.name in INSTALLED)
-    own = (folder / file.relative_to(environment) for folder in folders)
-    return (each for each in own if each.is_file())
+def _names_in(folders: Iterable[Path]) -> dict[Path, set[str]]:
+    """Return what each of the folders has, where it exists: a process has imported thousands of other packages."""
+    return {folder: {each.name for each in folder.iterdir()} for folder in folders if folder.is_dir()}
+
+
+def _in_tree(below: str, folders: Mapping[Path, Collection[str]]) -> Iterator[Path]:
+    """Yield the working tree's own files of a module that was imported from an environment.
+
+    Args:
+        below: the path of its file in the environment.
+        folders: where the working tree has its packages, with the names that are there.
+    """
+    top = below.partition(os.sep)[0]
+    return (own for folder, names in folders.items() if top in names and (own := folder / below).is_file())
 
 
 def _is_from(distribution: importlib.metadata.Distribution, root: Path) -> bool:
@@ -113,8 +130,3 @@ def _is_from(distribution: importlib.metadata.Distribution, root: Path) -> bool:
     except (ValueError, AttributeError):  # no such file as installers write
         return False
     return address.scheme == "file" and not is_editable and Path(unquote(address.path)).is_relative_to(root)
-
-
-def _file(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return Path(os.path.realpath(file)) if isinstance(file, str) else None

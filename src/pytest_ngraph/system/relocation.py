@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,6 +49,8 @@ def with_paths(case: Case, move: Callable[[str], str]) -> Case:
 
 
 INSTALLED = {"site-packages", "dist-packages"}
+IN_ENVIRONMENT = re.compile(rf".*[\\/](?:{'|'.join(sorted(INSTALLED))})[\\/](.+)", re.DOTALL)
+"""The path of a file in an environment; its group is the path from there."""
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
