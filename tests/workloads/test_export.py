@@ -95,6 +95,13 @@ def test_different_weights_have_different_digests(tmp_path: Path) -> None:
     assert digests[0] == digests[1] != digests[2]
 
 
+@pytest.mark.usefixtures("nets")
+def test_weights_in_another_memory_layout_have_another_digest(tmp_path: Path) -> None:
+    layouts = ("contiguous_format", "contiguous_format", "channels_last")
+    digests = [export(_of_user("laid_out", layout=layout), tmp_path).digest for layout in layouts]
+    assert digests[0] == digests[1] != digests[2]
+
+
 def test_inputs_drawn_by_the_users_function_are_the_same_in_every_build(tmp_path: Path) -> None:
     digests = []
     for number, scale in enumerate((1.0, 1.0, 2.0)):

@@ -212,7 +212,7 @@ def _digest_of_module(module: torch.nn.Module) -> str:
 
 
 def _digest(texts: Iterable[str], tensors: dict[str, torch.Tensor]) -> str:
-    """Return the SHA-256 of the texts and of the tensors' names, types, shapes and bytes."""
+    """Return the SHA-256 of the texts and of the tensors' names, types, shapes, bytes and order in memory."""
     import torch
 
     digest = hashlib.sha256()
@@ -220,5 +220,7 @@ def _digest(texts: Iterable[str], tensors: dict[str, torch.Tensor]) -> str:
         digest.update(text.encode())
     for name, tensor in (part for each in sorted(tensors.items()) for part in plain(*each)):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        if not tensor.is_contiguous():  # kernels for another layout take another time
+            digest.update(str(tensor.stride()).encode())
         digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

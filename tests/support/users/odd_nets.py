@@ -194,6 +194,13 @@ def scaled(factor):
     return linear, torch.ones(1, 4)
 
 
+def laid_out(batch_size, layout):
+    """The same values in memory in another order, in which convolutions take another time."""
+    module = torch.nn.Conv2d(2, 3, 3)
+    torch.nn.init.constant_(module.weight, 0.5)
+    return module.to(memory_format=getattr(torch, layout)), torch.ones(batch_size, 2, 8, 8)
+
+
 def sampled():
     return Sampled(returns_mean=True), torch.ones(1, 4)
 
