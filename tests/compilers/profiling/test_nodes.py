@@ -16,6 +16,7 @@ from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import profiling
 from pytest_ngraph.compilers.profiling.nodes import SCOPES, nodes, of_onnx
+from pytest_ngraph.workloads.export import export
 
 FLOAT = onnx.TensorProto.FLOAT
 
@@ -42,6 +43,15 @@ def test_a_module_is_what_the_exporter_noted_or_the_operations_own_name(
     (node,) = nodes(Artifact(folder=tmp_path, case=case, onnx=tmp_path / "net.onnx"))
     assert (node.module, node.type, node.shape) == (module, "float", (2, 4, 8, 8))
     assert node.attributes == "kernel_shape=[1, 1], 4x3x1x1"
+
+
+@pytest.mark.parametrize(
+    ("layout", "weight"), [("contiguous_format", "3x2x3x3"), ("channels_last", "3x2x3x3 channels_last")]
+)
+def test_a_weights_memory_layout_is_an_attribute(layout: str, weight: str, tmp_path: Path) -> None:
+    case = Case(workload="odd_nets:laid_out", compiler="identity", batch_size=1, model_args=(("layout", layout),))
+    (node,) = nodes(export(case, tmp_path))
+    assert weight in node.attributes.split(", ")
 
 
 def test_a_traced_module_is_not_in_its_wrapper(tmp_path: Path) -> None:

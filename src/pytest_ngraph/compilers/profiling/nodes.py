@@ -106,7 +106,8 @@ def _attributes(node: torch.fx.Node) -> Iterator[str]:
         if not isinstance(argument, torch.fx.Node):
             yield _short(str(argument))
         elif argument.op in ("placeholder", "get_attr"):
-            yield _weight(_shape(argument.meta.get("val")))
+            value = argument.meta.get("val")
+            yield _weight(_shape(value)) + _layout(value)
 
 
 def of_onnx(file: Path, *, traced: bool = False) -> list[Node]:
@@ -186,6 +187,18 @@ def _onnx_attributes(node: Any) -> Iterator[str]:
 def _weight(shape: Iterable[int | str]) -> str:
     """Return a weight as an attribute: its shape, `64x3x7x7`."""
     return "x".join(map(str, shape)) or "scalar"
+
+
+def _layout(value: Any) -> str:
+    """Return how a weight lies in memory, empty where it lies in the order of its axes."""
+    import torch
+
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.is_contiguous():
+        return ""
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if value.ndim in formats and value.is_contiguous(memory_format=formats[value.ndim]):
+        return f" {formats[value.ndim]}".replace("torch.", "")
+    return f" strides {tuple(value.stride())}"
 
 
 def _short(attribute: str) -> str:
