@@ -128,3 +128,11 @@ def test_a_user_without_a_home_gets_advice(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert user_folder() == tmp_path / "pytest-ngraph"
     assert compiled_folder().parent == user_folder()
+
+
+def test_code_that_has_only_a_name_is_where_the_process_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As that of `torch.ops`, which forked workers have from a process in another folder."""
+    for folder in (tmp_path / "head", tmp_path / "base"):
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        assert files.resolved_code("_ops.py") == str(folder / "_ops.py")

@@ -189,8 +189,11 @@ _resolved_folder = cache(os.path.realpath)
 def resolved_code(file: str) -> str:
     """Return the path of a module's file with its links resolved. A process looks at each folder once.
 
-    A process has thousands of modules in hundreds of folders, and looks at all of them for each case.
+    A process has thousands of modules in hundreds of folders, and looks at all of them for each case. Some have only a
+    name, as `torch.ops` has: they are where the process is now.
     """
+    if not os.path.isabs(file):  # noqa: PTH117 (thousands of texts)
+        return os.path.realpath(file)
     folder, name = os.path.split(file)
     place = os.path.join(_resolved_folder(folder), name)  # noqa: PTH118 (thousands of texts)
     return os.path.realpath(place) if os.path.islink(place) else place  # noqa: PTH114
