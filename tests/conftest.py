@@ -85,8 +85,9 @@ def _frozen() -> Iterator[None]:
 
 
 @pytest.fixture
-def pytester(_frozen: None, pytester: pytest.Pytester) -> pytest.Pytester:
-    """The plugin's own, whose runs all end before what they found is thawed."""
+def pytester(_frozen: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """The plugin's own, whose runs all end before what they found is thawed. It takes away the options of all runs."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", plain.WITHOUT_PLUGINS)
     return pytester
 
 
