@@ -40,11 +40,15 @@ def test_collecting_imports_nothing_that_only_a_test_needs(project: pytest.Pytes
         import sys, pytest
         assert pytest.main(["--collect-only", "-qq"]) == 0
         slow = {"numpy", "torch", "timm", "onnxruntime", "openvino", "psutil", "ctypes"}
-        print(sorted({*slow, "pytest_ngraph.record", "pytest_ngraph.store"} & {*sys.modules}))
+        needless = {*slow, "pytest_ngraph.record", "pytest_ngraph.store"}
+        print(sorted(needless & {*sys.modules}))
+        import pytest_ngraph.plugin.case_writer  # collects a base's tests, in a child that ends with its parent
+        print(sorted((needless - {"ctypes"}) & {*sys.modules}))
         """
     )
     result = project.run(sys.executable, "collecting.py")
-    result.stdout.fnmatch_lines(["test_it.py: *", "[[]]"])
+    result.stdout.fnmatch_lines(["test_it.py: *"])
+    assert result.outlines[-2:] == ["[]", "[]"]
 
 
 def test_the_command_line_narrows_the_mark(project: pytest.Pytester) -> None:

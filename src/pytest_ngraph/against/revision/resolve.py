@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.store.run import BRANCH, COMMIT
 from pytest_ngraph.system.git import GitFailed, answers, git, unusable
 
 MERGE_BASE = "..."
@@ -150,6 +149,8 @@ def source_of(folder: Path) -> dict[str, str]:
 
     A commit with uncommitted changes has a `+` at its end.
     """
+    from pytest_ngraph.store.run import BRANCH, COMMIT
+
     head = head_of(folder)
     if head is None:
         return {}
