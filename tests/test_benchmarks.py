@@ -48,5 +48,5 @@ def test_subsets_are_selected_with_pytests_options(
     pytester: pytest.Pytester, arguments: tuple[str, ...], collected: str
 ) -> None:
     command = [str(BENCHMARKS), "--compiler=identity", "--collect-only", "-q", f"--rootdir={BENCHMARKS.parent}"]
-    result = pytester.runpytest_subprocess(*command, *arguments)
+    result = pytester.runpytest(*command, *arguments)
     result.stdout.fnmatch_lines([f"{collected}/* tests collected*"])

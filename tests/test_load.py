@@ -12,7 +12,7 @@ import pytest
 from pytest_ngraph.load import Load, Rate, Simulated, schedule, serve, simulate
 
 CALL_S = 0.01
-REQUESTS = 400_000
+REQUESTS = 150_000
 
 
 def mean_wait(utilization: float, call_s: Callable[[], float]) -> float:
