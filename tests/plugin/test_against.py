@@ -46,7 +46,7 @@ def test_speed(measurement): ...
 OWN = """
 import pytest
 
-@pytest.mark.ngraph(workload="nets:untouched", compiler="torchscript", batch_size=8)
+@pytest.mark.ngraph(workload="plain", compiler="mine:Exact", batch_size=4)
 def test_own(benchmark, compiled_model):
     benchmark(compiled_model)
 """
@@ -71,6 +71,16 @@ def branch(brief: None, forked_workers: None, pytester: pytest.Pytester) -> Repo
     made.commit("narrow")
     made.write("nets.py", NETS.format(width=768))
     made.write("test_it.py", TESTS.format(workloads='"nets:changed", "nets:untouched", "nets:added"'))
+    return made
+
+
+@pytest.fixture
+def untouched(quick_project: pytest.Pytester) -> Repository:
+    """`main` is the working tree; its only case needs no framework."""
+    made = Repository.create(quick_project.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\n")
+    made.write("test_it.py", VARIANTS.format(compilers='"mine:Exact"'))
+    made.commit("one variant")
     return made
 
 
@@ -108,20 +118,16 @@ def test_what_became_slower_fails_by_name(pytester: pytest.Pytester, branch: Rep
 
 @pytest.mark.parametrize("selection", [["-k", "spin"], ["test_it.py::test_speed[plain-mine:Exact:spin=1-b4-cpu]"]])
 def test_an_added_variant_is_new_whatever_is_selected_with_it(
-    quick_project: pytest.Pytester, selection: list[str]
+    quick_project: pytest.Pytester, untouched: Repository, selection: list[str]
 ) -> None:
     """It is not compared with the variant that the head still has."""
-    made = Repository.create(quick_project.path)
-    made.write(".gitignore", ".ngraph\n__pycache__\n")
-    made.write("test_it.py", VARIANTS.format(compilers='"mine:Exact"'))
-    made.commit("one variant")
-    made.write("test_it.py", VARIANTS.format(compilers='"mine:Exact", "mine:Exact:spin=1"'))
+    untouched.write("test_it.py", VARIANTS.format(compilers='"mine:Exact", "mine:Exact:spin=1"'))
     result = quick_project.runpytest("--ngraph-against=main", *selection)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["Against main at *: 1 new", "Nothing was compared with main at *"])
 
 
-def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester, branch: Repository) -> None:
+def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester, untouched: Repository) -> None:
     result = pytester.runpytest("--ngraph-against=mian")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: no revision 'mian' in *. Did you mean 'main'?*"])
@@ -129,32 +135,32 @@ def test_a_revision_that_does_not_exist_is_one_message(pytester: pytest.Pytester
 
 @pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])
 def test_nothing_is_compared_where_nothing_is_measured(
-    pytester: pytest.Pytester, branch: Repository, option: str
+    pytester: pytest.Pytester, untouched: Repository, option: str
 ) -> None:
-    result = pytester.runpytest("--ngraph-against=main", option, "-k", "untouched")
+    result = pytester.runpytest("--ngraph-against=main", option)
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*Against main*")
-    assert branch.worktrees() == 1
+    assert untouched.worktrees() == 1
     assert ("--benchmark-disable times nothing, so nothing was compared." in result.stdout.str()) == (
         option == "--benchmark-disable"
     )
 
 
 @pytest.mark.parametrize("option", ["--ngraph-max-seconds=0.001", "--benchmark-skip"])
-def test_a_run_that_compares_nothing_says_so(pytester: pytest.Pytester, branch: Repository, option: str) -> None:
-    result = pytester.runpytest("-q", "--ngraph-against=main", option, "-k", "untouched")
+def test_a_run_that_compares_nothing_says_so(pytester: pytest.Pytester, untouched: Repository, option: str) -> None:
+    result = pytester.runpytest("-q", "--ngraph-against=main", option)
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["Nothing was compared with main at *"])
 
 
-def test_tests_that_time_a_model_themselves_are_named(pytester: pytest.Pytester, branch: Repository) -> None:
-    branch.write("test_own.py", OWN)
+def test_tests_that_time_a_model_themselves_are_named(pytester: pytest.Pytester, untouched: Repository) -> None:
+    untouched.write("test_own.py", OWN)
     result = pytester.runpytest("-q", "--ngraph-against=main", "test_own.py")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         [
             "Nothing was compared with main at *",
-            "Not compared: 1 test without the fixture measurement, such as test_own.py::test_own[[]nets:untouched-*].",
+            "Not compared: 1 test without the fixture measurement, such as test_own.py::test_own[[]plain-*].",
         ]
     )
 
