@@ -55,7 +55,8 @@ def test_xdist_is_refused_by_the_tests_that_measure(project: pytest.Pytester) ->
 def test_how_xdist_would_distribute_does_not_matter_without_n(project: pytest.Pytester) -> None:
     """`--dist` in `addopts` for other tests: a run without `-n` measures, gates and reports as usual."""
     pytest.importorskip("xdist")
-    project.makeini("[pytest]\naddopts = --dist=loadfile")
+    ini = project.path / "tox.ini"
+    ini.write_text(f"{ini.read_text()}addopts = --dist=loadfile\n")
     result = project.runpytest("--ngraph-fail-on=speedup>0.0001", TWO)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*Stored as *"])
