@@ -15,6 +15,7 @@ import pytest
 from fault_project import Project, finished, wait_until
 
 from pytest_ngraph import store
+from pytest_ngraph.record import Record
 
 REAPER = "pytest_ngraph.bench.reaper"
 
@@ -28,67 +29,64 @@ def slow(tmp_path: Path) -> Project:
 
 
 def test_two_runs_that_start_together_may_take_the_same_cores_because_they_measure_in_turn(tmp_path: Path) -> None:
-    """Also compiling and loading: each has the machine to itself for a whole group of cases."""
+    """Also compiling and loading: each has the machine to itself for a whole group of cases. They share a store."""
     project = Project(tmp_path, workloads=["plain1", "plain2", "plain3"], compilers=["faulty:Exclusive"])
     runs = [project.start(), project.start()]
     for status, printed in map(finished, runs):
         assert status == 0, printed
     assert len(project.run_ids) == 2
-    records = [record for run in project.run_ids for record in store.read(project.store, run).records]
+    by_run = [store.read(project.store, run).records for run in project.run_ids]
+    assert [{record.case.id for record in records} for records in by_run] == [project.expected] * 2
+    records = [record for records in by_run for record in records]
     assert [record.outcome for record in records] == ["measured"] * 6
     assert len({tuple(record.follows_from["target"]["cores"]) for record in records}) == 1
+    project.assert_nothing_left()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_ends_the_run_with_its_report(slow: Project, number: signal.Signals) -> None:
-    run = slow.start()
-    slow.wait_for(2, run)
-    run.send_signal(number)
-    status, printed = finished(run)
-    assert status == pytest.ExitCode.INTERRUPTED, printed
-    assert "Stored as" in printed
-    before = slow.records
-    assert 2 <= len(before) < len(slow.expected)
-    slow.assert_nothing_left()
-    assert not store.read(slow.store).deaths
-    slow.assert_resumes(kept=before.values())
+def test_signals_end_the_run_with_its_report(slow: Project) -> None:
+    """The interrupt of a terminal, the signal of a service manager, and at last two interrupts of somebody impatient,
+    after which there may be none."""
+    kept: list[Record] = []
+    for signals in ([signal.SIGINT], [signal.SIGTERM], [signal.SIGINT, signal.SIGINT]):
+        run = slow.start("--ngraph-resume")
+        slow.wait_for(max(2, len(kept) + 1), run)
+        for number in signals:
+            run.send_signal(number)
+        status, printed = finished(run)
+        before = slow.records
+        if len(signals) == 1:
+            assert status == pytest.ExitCode.INTERRUPTED, printed
+            assert "Stored as" in printed
+            assert not store.read(slow.store).deaths
+        assert status != 0
+        assert 2 <= len(before) < len(slow.expected)
+        assert [before[record.case.id] for record in kept] == kept
+        slow.assert_nothing_left()
+        kept = list(before.values())
+    slow.assert_resumes(kept=kept)
 
 
-def test_a_second_interrupt(slow: Project) -> None:
-    run = slow.start()
-    slow.wait_for(1, run)
-    run.send_signal(signal.SIGINT)
-    run.send_signal(signal.SIGINT)
-    status, _ = finished(run)
-    assert status != 0
-    before = slow.records
-    slow.assert_nothing_left()
-    slow.assert_resumes(kept=before.values())
-
-
-def test_a_kill(slow: Project) -> None:
+def test_a_kill_and_one_of_the_reaper_too(slow: Project) -> None:
+    """After the second, as after a power failure, nobody is there to clean up: the next run does."""
     run = slow.start()
     slow.wait_for(2, run)
     run.send_signal(signal.SIGKILL)
     assert finished(run)[0] == -signal.SIGKILL
-    before = slow.records
+    first = slow.records
     slow.assert_nothing_left()
     printed = slow.run("--collect-only")[1]
     assert f"run {slow.run_ids[-1]} was not finished: --ngraph-resume goes on with it" in printed
-    slow.assert_resumes(kept=before.values())
-    assert len(slow.run_ids) == 1
-
-
-def test_a_kill_of_the_reaper_too(slow: Project) -> None:
-    """As after a power failure, nobody is there to clean up: the next run does."""
-    run = slow.start()
-    slow.wait_for(1, run)
+    run = slow.start("--ngraph-resume")
+    slow.wait_for(len(first) + 1, run)
     (reaper,) = [child for child in psutil.Process(run.pid).children() if REAPER in child.cmdline()]
     reaper.kill()
     run.send_signal(signal.SIGKILL)
     finished(run)
     assert list(slow.temporary.glob("ngraph-bench-*"))
-    slow.assert_resumes(kept=slow.records.values())
+    second = slow.records
+    assert {case: second[case] for case in first} == first
+    slow.assert_resumes(kept=second.values())
+    assert len(slow.run_ids) == 1
 
 
 def test_a_case_that_takes_its_run_with_it(tmp_path: Path) -> None:
@@ -110,25 +108,6 @@ def test_a_case_that_takes_its_run_with_it(tmp_path: Path) -> None:
     assert set(made.records) == made.expected
     assert [record.outcome for record in made.records.values()].count("measured") == 2
     made.assert_nothing_left()
-
-
-def test_two_at_once_on_one_run(slow: Project) -> None:
-    run = slow.start()
-    slow.wait_for(1, run)
-    status, printed = slow.run(f"--ngraph-resume={slow.run_ids[-1]}")
-    assert status == pytest.ExitCode.USAGE_ERROR
-    assert "another process writes to run" in printed
-    assert "Traceback" not in printed
-    assert finished(run)[0] == 0
-
-
-def test_two_at_once_in_one_store(small: Project) -> None:
-    runs = [small.start(), small.start()]
-    assert [finished(run)[0] for run in runs] == [0, 0]
-    assert len(small.run_ids) == 2
-    for run in small.run_ids:
-        assert {record.case.id for record in store.read(small.store, run).records} == small.expected
-    small.assert_nothing_left()
 
 
 def test_a_disk_that_is_full(small: Project) -> None:
@@ -160,7 +139,7 @@ def disk(small: Project) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", small.store], check=True)
 
 
-def test_a_disk_that_fills_up_under_way(small: Project, disk: Path) -> None:
+def test_a_disk_that_fills_up_under_way_and_later_becomes_read_only(small: Project, disk: Path) -> None:
     run = small.start()
     small.wait_for(1, run)
     with pytest.raises(OSError, match="No space"):
@@ -171,10 +150,6 @@ def test_a_disk_that_fills_up_under_way(small: Project, disk: Path) -> None:
     before = small.records
     (disk / "other").unlink()
     small.assert_resumes(kept=before.values())
-
-
-def test_a_disk_that_becomes_read_only(small: Project, disk: Path) -> None:
-    assert small.run("-k", "plain1")[0] == 0
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     status, printed = small.run()
     assert status == pytest.ExitCode.USAGE_ERROR
@@ -218,15 +193,20 @@ def test_a_temporary_folder_that_is_deleted_under_way(slow: Project) -> None:
     assert len([record for record in slow.records.values() if record.outcome == "measured"]) >= 4
 
 
-def test_processes_that_are_stopped_and_go_on(slow: Project) -> None:
-    """As by pausing a container, or by a debugger."""
+def test_processes_that_are_stopped_and_go_on_beside_another_run_that_wants_to_resume_theirs(slow: Project) -> None:
+    """They are stopped as by pausing a container, or by a debugger."""
     run = slow.start()
     slow.wait_for(1, run)
     parent = psutil.Process(run.pid)
     stopped = [parent, *parent.children(recursive=True)]
     for process in stopped:
         process.suspend()
-    time.sleep(2)
+    began = time.monotonic()
+    status, printed = slow.run(f"--ngraph-resume={slow.run_ids[-1]}")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "another process writes to run" in printed
+    assert "Traceback" not in printed
+    time.sleep(max(0.0, began + 2 - time.monotonic()))
     for process in stopped:
         process.resume()
     status, printed = finished(run)
