@@ -27,15 +27,26 @@ def half(measured: Project, tmp_path: Path) -> Project:
     return measured.copied(tmp_path)
 
 
-def test_nothing_changed(half: Project) -> None:
+@pytest.fixture
+def whole(half: Project) -> Project:
+    """Return it with those two cases only."""
+    half.write_tests(["plain1"], [1], ["mine:Exact", "mine:Exact:spin=1"])
+    return half
+
+
+def test_nothing_changed_and_then_there_is_nothing_to_go_on_with(half: Project) -> None:
     before = half.records
     printed = half.assert_resumes(kept=before.values())
     assert f"2 cases of run {half.run_ids[-1]} taken over from an earlier session." in printed
     assert "measured again" not in printed
+    status, printed = half.run("--ngraph-resume")
+    assert status == 0
+    assert "nothing to go on with: every run" in printed
+    assert len(half.run_ids) == 2
 
 
-def test_the_samples_of_before_are_replayed(half: Project) -> None:
-    half.assert_resumes("--benchmark-json=out.json", kept=half.records.values())
+def test_the_samples_of_before_are_replayed_although_a_limit_that_nobody_ran_into_changed(half: Project) -> None:
+    half.assert_resumes("--ngraph-timeout=77", "--benchmark-json=out.json", kept=half.records.values())
     text = (half.root / "out.json").read_text()
     for record in half.records.values():
         assert str(record.samples.tolist()[0]) in text
@@ -59,22 +70,18 @@ def test_what_was_recorded_before_is_held_to_thresholds(half: Project) -> None:
         ),
     ],
 )
-def test_a_file_that_it_was_built_from_changed(half: Project, file: str, text: str, reason: str) -> None:
-    before = half.records
-    path = half.root / file
+def test_a_file_that_it_was_built_from_changed(whole: Project, file: str, text: str, reason: str) -> None:
+    before = whole.records
+    path = whole.root / file
     path.write_text(text if file.endswith("txt") else f"{path.read_text()}\n{text}\n")
-    printed = half.assert_measures_again()
+    printed = whole.assert_measures_again()
     assert reason in printed
-    assert all(half.records[case] != record for case, record in before.items())
+    assert all(whole.records[case] != record for case, record in before.items())
 
 
-def test_a_setting_changed(half: Project) -> None:
-    printed = half.assert_measures_again("--ngraph-budget=0.02")
+def test_a_setting_changed(whole: Project) -> None:
+    printed = whole.assert_measures_again("--ngraph-budget=0.02")
     assert "2 cases measured again: settings: budget_s 0.01 -> 0.02." in printed
-
-
-def test_a_limit_that_nobody_ran_into_changed(half: Project) -> None:
-    half.assert_resumes("--ngraph-timeout=77", kept=half.records.values())
 
 
 @pytest.mark.parametrize(
@@ -84,10 +91,10 @@ def test_a_limit_that_nobody_ran_into_changed(half: Project) -> None:
         ('"machine":"', "machine: 0."),
     ],
 )
-def test_the_libraries_or_the_machine_changed(half: Project, before: str, reason: str) -> None:
-    path = half.store / f"{half.run_ids[-1]}{store.SUFFIX}"
+def test_the_libraries_or_the_machine_changed(whole: Project, before: str, reason: str) -> None:
+    path = whole.store / f"{whole.run_ids[-1]}{store.SUFFIX}"
     path.write_text(path.read_text().replace(before, f"{before}0."))
-    assert reason in half.assert_measures_again()
+    assert reason in whole.assert_measures_again()
 
 
 def test_a_group_that_is_in_part_there_says_so(half: Project) -> None:
@@ -110,11 +117,3 @@ def test_a_run_that_measures_nothing_does_not_mention_unfinished_runs(half: Proj
     status, printed = half.run("--ngraph-resume", "--collect-only")
     assert status == 0
     assert "nothing to go on with" not in printed
-
-
-def test_nothing_to_go_on_with(half: Project) -> None:
-    half.assert_resumes(kept=half.records.values())
-    status, printed = half.run("--ngraph-resume")
-    assert status == 0
-    assert "nothing to go on with: every run" in printed
-    assert len(half.run_ids) == 2
