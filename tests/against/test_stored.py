@@ -193,13 +193,13 @@ def test_an_anchored_baseline_is_not_saved_to(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+def times(quick_project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Return a function that multiplies the times of baseline `v1`, by a factor so large that noise does not matter."""
     for module in (baseline_gate, stored_runs):
         monkeypatch.setattr(module, "is_busy", lambda record: False)
 
     def scale(factor: float) -> None:
-        (path,) = (project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl")
+        (path,) = (quick_project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl")
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         for record in lines:
             if "rounds" in record:
@@ -209,26 +209,26 @@ def times(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable
     return scale
 
 
-def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], None]) -> None:
+def test_saved_and_compared(quick_project: pytest.Pytester, times: Callable[[float], None]) -> None:
     exact = "--compiler=mine:Exact"
-    result = project.runpytest(exact, "--ngraph-save=v1")
+    result = quick_project.runpytest(exact, "--ngraph-save=v1")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["Saved as baseline v1; --ngraph-compare=v1 compares with it."])
 
     times(1e3)
-    result = project.runpytest(
+    result = quick_project.runpytest(
         exact, "--ngraph-compare=v1", "-k", "b4", "--junitxml=out.xml", "--ngraph-summary=gate.md"
     )
     result.assert_outcomes(passed=1, deselected=1)
     result.stdout.fnmatch_lines(["ngraph: compared with baseline v1 (1 run)", "Against baseline v1: 1 improved"])
     assert result.ret == 0
-    assert '<property name="ngraph_margin" value="1.0 %"' in (project.path / "out.xml").read_text()
-    assert "| margin | by |" in (project.path / "gate.md").read_text()
-    (verdict,) = json.loads((project.path / "gate.json").read_text())["verdicts"]
+    assert '<property name="ngraph_margin" value="1.0 %"' in (quick_project.path / "out.xml").read_text()
+    assert "| margin | by |" in (quick_project.path / "gate.md").read_text()
+    (verdict,) = json.loads((quick_project.path / "gate.json").read_text())["verdicts"]
     assert (verdict["margin"], verdict["basis"]) == (pytest.approx(0.01), "in time, without identity beside it")
 
     times(1e-6)
-    result = project.runpytest(exact, "--ngraph-compare=v1", "--ngraph-save=v1")
+    result = quick_project.runpytest(exact, "--ngraph-compare=v1", "--ngraph-save=v1")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
@@ -237,38 +237,38 @@ def test_saved_and_compared(project: pytest.Pytester, times: Callable[[float], N
             "Not saved as baseline v1: this run has a regression, which comparing with it would hide.",
         ]
     )
-    assert len(baselines.read(project.path / ".ngraph", "v1").runs) == 1
+    assert len(baselines.read(quick_project.path / ".ngraph", "v1").runs) == 1
 
 
 def test_of_several_baselines_junit_has_the_worst_verdict(
-    project: pytest.Pytester, times: Callable[[float], None]
+    quick_project: pytest.Pytester, times: Callable[[float], None]
 ) -> None:
     exact = ("--compiler=mine:Exact", "-k", "b4")
-    project.runpytest(*exact, "--ngraph-save=v1")
+    quick_project.runpytest(*exact, "--ngraph-save=v1")
     times(1e-6)
-    project.runpytest(*exact, "--ngraph-save=v2")
-    result = project.runpytest(*exact, "--ngraph-compare=v1,v2", "--junitxml=out.xml")
+    quick_project.runpytest(*exact, "--ngraph-save=v2")
+    result = quick_project.runpytest(*exact, "--ngraph-compare=v1,v2", "--junitxml=out.xml")
     result.assert_outcomes(failed=1, deselected=1)
-    properties = ElementTree.parse(project.path / "out.xml").findall(".//property")
+    properties = ElementTree.parse(quick_project.path / "out.xml").findall(".//property")
     found = [(each.get("name"), each.get("value")) for each in properties]
     assert found == [("ngraph_verdict", "regressed"), ("ngraph_margin", "1.0 %")]
 
 
 def test_a_case_that_the_project_no_longer_has_fails_the_run(
-    project: pytest.Pytester, times: Callable[[float], None]
+    quick_project: pytest.Pytester, times: Callable[[float], None]
 ) -> None:
     exact = "--compiler=mine:Exact"
-    project.runpytest(exact, "--ngraph-save=v1")
+    quick_project.runpytest(exact, "--ngraph-save=v1")
     times(1e3)
-    test = project.path / "test_it.py"
+    test = quick_project.path / "test_it.py"
     test.write_text(test.read_text().replace("[1, 4]", "[4, 8]"))
-    result = project.runpytest(exact, "--ngraph-compare=v1")
+    result = quick_project.runpytest(exact, "--ngraph-compare=v1")
     result.assert_outcomes(passed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
         [
             "Against baseline v1: 1 missing, 1 new, 1 improved",
-            "mine:network-mine:Exact-b1-cpu missing: only baseline v1 has it",
+            "plain-mine:Exact-b1-cpu missing: only baseline v1 has it",
         ]
     )
 
@@ -285,7 +285,7 @@ def test_a_case_that_the_project_no_longer_has_fails_the_run(
         ),
     ],
 )
-def test_mistakes_are_one_message(project: pytest.Pytester, arguments: list[str], message: str) -> None:
-    result = project.runpytest(*arguments)
+def test_mistakes_are_one_message(quick_project: pytest.Pytester, arguments: list[str], message: str) -> None:
+    result = quick_project.runpytest(*arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {message}"])
