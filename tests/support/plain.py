@@ -16,7 +16,7 @@ from pytest_ngraph.system import entry_points
 USERS = Path(__file__).parent / "users"
 """What users might write: workloads and compilers, good ones and faulty ones."""
 WITHOUT_PLUGINS = "-p no:hypothesispytest -p no:anyio -p no:hydra_pytest -p no:kgb"
-"""Options of runs that tests make: they do not use these plugins, whose import takes a third to a half of a small run."""
+"""Options of runs that tests make: these plugins, which they do not use, take up to half of a small run."""
 REMEMBERED: tuple[Any, ...] = (
     *(entry_points._everything, entry_points.registered, entry_points.load),
     *(workloads.family, compilers.resolve, compilers.missing_library),
