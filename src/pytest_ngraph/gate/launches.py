@@ -33,8 +33,12 @@ def effects(launches: Iterable[Launch]) -> list[Effect]:
     return [effect(launch) for launch in launches if _fewest_quads(launch) > 1]
 
 
+@lru_cache(maxsize=256)
 def effect(launch: Launch) -> Effect:
-    """Return the mean of a launch's builds, however long each ran, so that the advantage of building first cancels."""
+    """Return the mean of a launch's builds, however long each ran, so that the advantage of building first cancels.
+
+    It is kept, because a case is decided after each of its launches, by all of them.
+    """
     ratios, errors = np.array([_build_effect(build.rounds) for build in launch.builds]).T
     return Effect(float(np.mean(ratios)), float(np.linalg.norm(errors) / len(errors)))
 
