@@ -90,7 +90,7 @@ class SpreadBetweenRuns:
 
     def prior(self, row: int | None) -> Prior:
         """Return the prior of a case; of None, for one that not several runs have."""
-        if not self._all_dofs:
+        if self._all_dofs == (0 if row is None else self._dofs[row]):  # there are no others to learn from
             return BETWEEN_RUNS
         place = slice(0, 0) if row is None else slice(row, row + 1)
         own_dofs, terms = (np.append(each[place], [0.0] * (row is None)) for each in (self._dofs, self._fit[1]))

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate.between_runs import BetweenRuns
 from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.record import Record
-from pytest_ngraph.store.outlining import log_medians
+from pytest_ngraph.store.outlining import AT_ONCE, log_medians
 
 FEWEST_ROUNDS = 2
 """A single round gives no estimate of its error."""
@@ -90,6 +92,7 @@ class StoredRuns:
         """
         case = head.case
         runs = self.usable(head)
+        self._take([head, *runs.values()])
         time = self._time(head, runs)
         if case == case.group:
             return Against(time, None, None, len(runs), BASES[0])
@@ -126,11 +129,13 @@ class StoredRuns:
     @cached_property
     def _last_alike(self) -> dict[Case, list[int]]:
         """The runs of each case that are like its last one, where there are several."""
-        return {
+        found = {
             case: list(_usable(case, self._runs, own[-1].threads))
             for case, own in self._records.items()
             if len(own) > 1
         }
+        self._take([self._runs[run][case] for case, runs in found.items() for run in runs])
+        return found
 
     def _time(self, head: Record, runs: Iterable[int]) -> Pooled:
         """Return the logarithm of a record's seconds over those of its case in these runs."""
@@ -147,8 +152,21 @@ class StoredRuns:
         """Return `log_seconds` of a record, which is computed once: a record is judged several times."""
         key = id(record)  # unique while the record is kept
         if key not in self._effects:
-            self._effects[key] = record, log_seconds(record)
+            self._take([record])
         return self._effects[key][1]
+
+    def _take(self, records: Iterable[Record]) -> None:
+        """Compute the effects of many records together, which takes a small part of the time of one after another."""
+        waiting: dict[int, dict[int, Record]] = defaultdict(dict)
+        for record in records:
+            if id(record) not in self._effects:
+                waiting[len(record.rounds)][id(record)] = record
+        for own in waiting.values():
+            alike = list(own.values())
+            for begin in range(0, len(alike), AT_ONCE):
+                some = alike[begin : begin + AT_ONCE]
+                for record, found in zip(some, _logs_of_seconds(some), strict=True):
+                    self._effects[id(record)] = record, found
 
 
 def ran_same_code(one: Record, other: Record) -> bool:
@@ -187,8 +205,13 @@ def log_seconds(record: Record) -> Effect:
 
     The record needs `FEWEST_ROUNDS` or more.
     """
-    (log_s,), (error,) = log_medians(record.samples[None, :])
-    return Effect(float(log_s), float(error))
+    return _logs_of_seconds([record])[0]
+
+
+def _logs_of_seconds(records: Sequence[Record]) -> list[Effect]:
+    """Return `log_seconds` of records with equally many rounds."""
+    logs, errors = log_medians(np.array([record.samples for record in records]))
+    return list(map(Effect, logs.tolist(), errors.tolist()))
 
 
 def over(one: Effect, other: Effect) -> Effect:
