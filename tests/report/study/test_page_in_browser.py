@@ -161,8 +161,8 @@ def test_panels_fill_the_width_and_their_labels_do_not_overlap(drawn: Drawn, vie
     assert [(one, other) for one, other in combinations(boxes, 2) if overlap(one, other, 2)] == []
 
 
-def test_filters_and_intervals_reach_the_figures(open_page: Open, file: Path) -> None:
-    opened = open_page(file)
+def test_filters_and_intervals_reach_the_figures(open_page: Open, synthetic: Study, tmp_path: Path) -> None:
+    opened = open_page(page.write(synthetic, [FIGURES["throughput"](synthetic)], [], tmp_path)[0])
     figure = opened.figure("throughput")
     panels = figure.locator("svg tspan").get_by_text("orin", exact=True)
     assert panels.count() == 15
@@ -176,8 +176,8 @@ def test_filters_and_intervals_reach_the_figures(open_page: Open, file: Path) ->
     figure.locator(".mark-rule.role-mark line[opacity='0']").first.wait_for(state="attached")
 
 
-def test_tables_sort_by_number(open_page: Open, file: Path) -> None:
-    opened = open_page(file)
+def test_tables_sort_by_number(open_page: Open, synthetic: Study, tmp_path: Path) -> None:
+    opened = open_page(page.write(synthetic, [], [TABLES["architectures"](synthetic)], tmp_path)[0])
     table = opened.tab.locator("section:has(#architectures) table.dataTable")
     opened.tab.locator("#architectures").scroll_into_view_if_needed()
     table.wait_for()
