@@ -35,13 +35,14 @@ WRITTEN = {"serve.py"}
 CLUSTER = "--ngraph-scheduler="
 """Option that is left out: with it, a session looks for its devices before it collects."""
 COLLECT = """
-import contextlib, io, json, sys
+import contextlib, gc, io, json, sys
 import pytest
 found = []
 for words in json.load(sys.stdin):
     with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(printed):
         status = pytest.main(["--collect-only", "--quiet", "-p", "no:cacheprovider", *words])
     found.append((int(status), printed.getvalue()))
+    gc.freeze()  # pytest collects garbage at the end of each run, among all that the imported frameworks hold
 json.dump(found, sys.stdout)
 """
 
