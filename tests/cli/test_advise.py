@@ -172,7 +172,7 @@ def test_a_killed_run_of_tests_is_left_as_it_is(
     sweep.append(measured(case("tvm", 1), 0.1))
     sweep.close()
     before = (project / ".ngraph" / f"{sweep.id}.jsonl").read_bytes()
-    command = ["advise", "advised_net:net", "--compiler=identity"]
+    command = ["advise", "advised_net:net", "--compiler=advised_net:Faster", "--batch-size=1"]
     assert main([*command, f"--resume={sweep.id}"]) == 2
     assert f"run {sweep.id} is a run of tests" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
