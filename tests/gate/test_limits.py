@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -33,13 +34,20 @@ def session(seed: int, workloads: int = 1) -> list[Record]:
     return records
 
 
+@lru_cache(maxsize=400)
+def of_one_network(seed: int, between: Between) -> Metrics:
+    """Return the metrics of one session, which every limit is compared with."""
+    return compute(session(seed), between=between)
+
+
 def breached(text: str, between: Between, sessions: int = 300, workloads: int = 1) -> float:
     """Return the share of the sessions in which a limit is called breached at least once."""
     threshold = Threshold.parse(text)
-    found = [
-        any(one.outcome == "breached" for one in check([threshold], compute(session(seed, workloads), between=between)))
-        for seed in range(sessions)
-    ]
+    found = []
+    for seed in range(sessions):
+        alone = workloads == 1
+        metrics = of_one_network(seed, between) if alone else compute(session(seed, workloads), between=between)
+        found.append(any(one.outcome == "breached" for one in check([threshold], metrics)))
     return float(np.mean(found))
 
 
