@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -213,13 +214,24 @@ def test_hostile_names_run_nothing(open_page: Open, tmp_path: Path) -> None:
     assert opened.tab.locator("#vg-tooltip-element b, #vg-tooltip-element script").count() == 0
 
 
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Return a function that writes the page with the parts of cases under so many compilers, once."""
+
+    @cache
+    def of(compilers: int) -> Path:
+        study = profiled.study([*profiled.SPEED][:compilers])
+        return page.write(study, [FIGURES["parts"](study)], [], tmp_path_factory.mktemp("parts"))[0]
+
+    return of
+
+
 @pytest.mark.parametrize("compilers", [1, 2, 8])
 @each_size
 def test_labels_of_parts_do_not_overlap(
-    open_page: Open, viewport: dict[str, int], compilers: int, tmp_path: Path
+    open_page: Open, viewport: dict[str, int], compilers: int, parts: Callable[[int], Path]
 ) -> None:
-    study = profiled.study([*profiled.SPEED][:compilers])
-    opened = open_page(page.write(study, [FIGURES["parts"](study)], [], tmp_path)[0], viewport)
+    opened = open_page(parts(compilers), viewport)
     figure = opened.figure("parts")
     boxes = figure.locator("svg text").evaluate_all(
         "texts => texts.filter((text) => text.textContent).map((text) => text.getBoundingClientRect().toJSON())"
