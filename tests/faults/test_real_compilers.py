@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
 import pytest
-from fault_project import Project, finished
+from fault_project import Project, Started, finished
 
 from pytest_ngraph import store
 from pytest_ngraph.record import FailureKind, Phase
@@ -62,7 +61,7 @@ def test_each_costs_its_own_case(tmp_path: Path) -> None:
     project.assert_nothing_left()
 
 
-def deal(project: Project, run: subprocess.Popen[str]) -> set[str]:
+def deal(project: Project, run: Started) -> set[str]:
     """Send each compiler's worker its signal once it is in the phase for it. Return the compilers that got one."""
     dealt: set[str] = set()
     while run.poll() is None:
@@ -85,7 +84,7 @@ def phases(project: Project) -> dict[str, Phase]:
     return found
 
 
-def worker_of(compiler: str, run: subprocess.Popen[str]) -> psutil.Process:
+def worker_of(compiler: str, run: Started) -> psutil.Process:
     children = (child for child in psutil.Process(run.pid).children() if child.status() != psutil.STATUS_ZOMBIE)
     (worker,) = [child for child in children if child.cmdline()[-1] == compiler]
     return worker

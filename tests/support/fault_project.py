@@ -18,6 +18,7 @@ from typing import Any
 
 import plain
 import psutil
+import warm
 
 from pytest_ngraph import store
 from pytest_ngraph.bench.leftovers import MARK
@@ -39,6 +40,8 @@ def test_it(measurement): ...
 # The handler is set because a shell starts background processes without it.
 MAIN = "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main())"
 PATIENCE_S = 120
+Started = subprocess.Popen[str] | warm.WarmProcess
+"""A run of pytest."""
 
 
 class Project:
@@ -46,10 +49,12 @@ class Project:
 
     Attributes:
         begin_with: what the command of every run begins with.
+        is_warm: whether the Python of a run starts warm.
         expected: the ids of all its cases.
     """
 
     begin_with: Sequence[str] = ()
+    is_warm = False
 
     def __init__(
         self,
@@ -90,12 +95,16 @@ class Project:
             for compiler in compilers
         }
 
-    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **options: Any) -> Started:
         """Start a run of pytest in the project."""
+        command = [*self.begin_with, sys.executable, "-c", MAIN, *arguments]
+        environment = _environment() | {"TMPDIR": str(self.temporary)}
+        if self.is_warm:
+            return warm.run(command, environment, self.root)
         return subprocess.Popen(
-            [*self.begin_with, sys.executable, "-c", MAIN, *arguments],
+            command,
             cwd=self.root,
-            env=_environment() | {"TMPDIR": str(self.temporary)},
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -128,7 +137,7 @@ class Project:
         counts = Counter(json.dumps(row["case"]) for row in rows)
         return [case for case, count in counts.items() if count > 1]
 
-    def wait_for(self, count: int, run: subprocess.Popen[str]) -> None:
+    def wait_for(self, count: int, run: Started) -> None:
         """Wait until the store has `count` records; fail if the run ends before."""
         wait_until(lambda: len(self.records) >= count or run.poll() is not None)
         assert run.poll() is None, finished(run)
@@ -183,7 +192,7 @@ def _environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
 
 
-def finished(run: subprocess.Popen[str]) -> tuple[int, str]:
+def finished(run: Started) -> tuple[int, str]:
     """Wait for a run; return its exit status and what it printed. Kill it, and fail, if it does not end."""
     try:
         printed, _ = run.communicate(timeout=PATIENCE_S)

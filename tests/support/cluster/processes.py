@@ -7,11 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+import warm
 from fault_project import wait_until
 
 COMMAND = (sys.executable, "-m", "pytest_ngraph.cli")
@@ -51,9 +53,12 @@ class Cluster:
 
     Args:
         root: folder for the folders of its machines.
-        place: where its machines are.
+        place: where its machines are. Without one, all are this machine, and their Pythons start warm.
         options: of each of its processes.
         start: the command that starts devices.
+
+    Attributes:
+        is_warm: whether their Pythons start warm.
     """
 
     def __init__(
@@ -65,10 +70,11 @@ class Cluster:
     ) -> None:
         self.root = root
         self.place = place or Loopback()
+        self.is_warm = place is None and warm.POSSIBLE
         self._options = tuple(options) or ("--insecure",)  # other people may have accounts on the machine that tests
         self._device_command = start
         self._port = _free_port()
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, subprocess.Popen[bytes] | warm.WarmProcess] = {}
 
     @property
     def address(self) -> str:
@@ -107,7 +113,13 @@ class Cluster:
         """Run a command of `pytest-ngraph` with this cluster's scheduler until it ends."""
         options = (f"--scheduler={self.address}", *self._options)
         command = [*self.place.on(machine), *COMMAND, *arguments[:2], *options, *arguments[2:]]
-        return subprocess.run(command, env=self.environment(machine), capture_output=True, text=True, timeout=60)
+        environment = self.environment(machine)
+        if not self.is_warm:
+            return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+        with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+            status = warm.start(command, environment, stdout, stderr).wait(timeout=60)
+            printed = [file.read() for file in (stdout, stderr) if not file.seek(0)]
+        return subprocess.CompletedProcess(command, status, *printed)
 
     def environment(self, machine: str) -> dict[str, str]:
         """Return a process's environment: its own folders, and `cluster.tasks` importable."""
@@ -163,11 +175,12 @@ class Cluster:
     def _run(self, machine: str, command: Sequence[str]) -> None:
         environment = self.environment(machine)
         with self._log(machine).open("w") as log:
-            self._processes[machine] = subprocess.Popen(
-                [*self.place.on(machine), *command],
-                env=environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
+            self._processes[machine] = (
+                warm.start(command, environment, log, log)
+                if self.is_warm
+                else subprocess.Popen(
+                    [*self.place.on(machine), *command], env=environment, stdout=log, stderr=subprocess.STDOUT
+                )
             )
 
     def _log(self, machine: str) -> Path:

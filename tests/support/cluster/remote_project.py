@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
-from fault_project import INI, Project
+from fault_project import INI, Project, Started
 
 from cluster.processes import Cluster
 from pytest_ngraph import store
@@ -33,11 +32,12 @@ class RemoteProject(Project):
         self._cluster = cluster
         self._devices = devices
         self.begin_with = cluster.place.on("client")
+        self.is_warm = cluster.is_warm
         (self.root / "pytest.ini").write_text(f"{INI}ngraph_devices = devices.toml\n")
         (self.root / "devices.toml").write_text("".join(f"[{device}]\n" for device in devices))
         self.expected = {f"{case.removesuffix('-cpu')}-{device}" for case in self.expected for device in devices}
 
-    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **options: Any) -> Started:
         devices = (f"--device={device}" for device in self._devices)
         return super().start(*self._cluster.client_options, *devices, *arguments, **options)
 
