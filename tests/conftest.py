@@ -15,7 +15,7 @@ import bytecode
 import kept_frameworks
 import plain
 import pytest
-from forking import TorchServer
+from forking import LightServer, TorchServer
 from hypothesis import HealthCheck, settings
 from other_distributions import Distributed, pretend
 from repository import Repository
@@ -106,6 +106,21 @@ def forked_workers(torch_server: TorchServer) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def light_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LightServer]:
+    """Such a process without PyTorch."""
+    server = LightServer(tmp_path_factory.mktemp("forked"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def light_workers(light_server: LightServer) -> Iterator[None]:
+    """All workers of benches in this process are forked from that one, whatever other fixture says."""
+    with light_server.used():
+        yield
+
+
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs in this process spend tenths of a second on warming up and on launches, for which they have no options."""
@@ -138,7 +153,7 @@ def project(brief: None, forked_workers: None, pytester: pytest.Pytester) -> pyt
 
 
 @pytest.fixture
-def quick_project(project: pytest.Pytester) -> Iterator[pytest.Pytester]:
+def quick_project(project: pytest.Pytester, light_workers: None) -> Iterator[pytest.Pytester]:
     """The same with a workload that needs no framework."""
     plain.put_into(project.path)
     test = project.path / "test_it.py"

@@ -58,7 +58,7 @@ def compare(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def crowd(compare: Compare, tmp_path: Path) -> Compare:
+def crowd(compare: Compare, light_workers: None, tmp_path: Path) -> Compare:
     """Compares a workload that needs no framework, with other numbers in the base, under compilers of `faulty.py`."""
     for folder, numbers in (("head", "1 2 3"), ("base", "4 5 6")):
         plain.put_into(tmp_path / folder)

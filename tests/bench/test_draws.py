@@ -28,7 +28,7 @@ RULE = Rule()
 
 
 @pytest.fixture
-def compare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
+def compare(light_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Compare:
     """Compares a workload with itself under a compiler of `lucky.py`; base and head differ in their numbers only."""
     head, tree = tmp_path / "head", tmp_path / "base"
     for folder, numbers in ((head, "1 2 3"), (tree, "4 5 6")):

@@ -64,7 +64,7 @@ PLAIN = dataclasses.replace(CASE, workload="plain", compiler="mine:Exact")
 
 
 @pytest.fixture
-def plain_trees(compare: Compare, tmp_path: Path) -> None:
+def plain_trees(compare: Compare, light_workers: None, tmp_path: Path) -> None:
     """Head and base have a workload and compilers that need no framework."""
     for folder in ("head", "base"):
         plain.put_into(tmp_path / folder)

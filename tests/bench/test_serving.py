@@ -10,7 +10,7 @@ from typing import Any
 
 import plain
 import pytest
-from forking import TorchServer
+from forking import LightServer
 from two_trees import Compare
 
 from pytest_ngraph.artifact import Target
@@ -37,14 +37,14 @@ def _launched_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def records(torch_server: TorchServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
+def records(light_server: LightServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
     """Records of several compilers in one group, by the compiler's class. Those of `mine:Exact` were not asked for."""
     names = ["Remembers", "Unloadable", "DiesDeploying"]
     cases = [Case(workload="plain", compiler=f"deployable:{name}", batch_size=1) for name in names]
     cases.append(Case(workload="plain", compiler="mine:Exact", batch_size=1))
     folder = tmp_path_factory.mktemp("project")
     plain.put_into(folder)
-    with pytest.MonkeyPatch.context() as patch, torch_server.used():
+    with pytest.MonkeyPatch.context() as patch, light_server.used():
         patch.syspath_prepend(str(folder))
         with closing(Bench(SETTINGS, BUILT_IN["cpu"].target, asked=Asked(served=cases[:-1]))) as bench:
             found = {record.case.compiler.partition(":")[2]: record for record in bench.run(cases)}

@@ -1,7 +1,4 @@
-"""What the server of `forking.py` imports, and how its workers become like those that their benches would start.
-
-It also exports a small model: `torch.export` imports hundreds of modules only then.
-"""
+"""What a server of `forking.py` imports, and how its workers become like those that their benches would start."""
 
 from __future__ import annotations
 
@@ -12,21 +9,19 @@ import sys
 import tempfile
 import traceback
 import types
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pytest_ngraph import workloads
-from pytest_ngraph.case import Case
 from pytest_ngraph.machine import source_files
-from pytest_ngraph.system import entry_points
-from pytest_ngraph.workloads.blocks import Blocks
+from pytest_ngraph.system import entry_points, installed
 
 fork_server: Any = sys.modules["__main__"]
 fork = fork_server._forked
 environment: dict[str, str] = {}
 SCRIPT = "NGRAPH_TESTS_SCRIPT"
 """As in `forking.py`, which this process does not import."""
-SMALL = Case(workload="mha", compiler="identity", batch_size=1, depth=1, width=4, model_args=(("heads", 1),))
+OWN = (__name__, "forked_torch")
+"""Modules that a worker has not imported: they are no code of the user's."""
 DEPENDENT: tuple[Any, ...] = (
     *(entry_points._everything, entry_points.registered, entry_points.load, workloads.family),
     source_files._foreign,
@@ -34,26 +29,15 @@ DEPENDENT: tuple[Any, ...] = (
 """Caches of what depends on where a worker imports from, and on its temporary folder."""
 
 
-class Imports:
-    """Declares, as a compiler does, what is to be imported."""
+class Light:
+    """Declares, as a compiler does, what is to be imported: without a library, not even PyTorch."""
 
-    libraries: ClassVar = ("torch", "torch.export", "torch._dynamo", "torch.onnx", "onnxscript")
+    libraries: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar = ("cpu",)
 
     def compile(self, *_: object) -> None: ...
 
     def load(self, *_: object) -> None: ...
-
-
-def practise() -> None:
-    """Export a model on one thread: a process that has more cannot be forked."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        Blocks().export(SMALL, Path(folder))
-    torch.set_num_threads(threads)
 
 
 def forked(given: dict[str, str], streams: list[int]) -> dict[str, Any] | None:
@@ -68,7 +52,8 @@ def forked(given: dict[str, str], streams: list[int]) -> dict[str, Any] | None:
         os.environ.update(environment | given)
         os.chdir(environment["PWD"])
         tempfile.tempdir = None
-        del sys.modules[__name__]  # which is no code of the user's
+        for name in OWN:
+            sys.modules.pop(name, None)
         importlib.invalidate_caches()
         for cached in DEPENDENT:
             cached.cache_clear()
@@ -98,4 +83,6 @@ def run(code: str, arguments: list[str], without: list[str]) -> int:
 
 
 fork_server._forked = forked
-practise()
+for library in ("numpy", "psutil"):
+    importlib.import_module(library)
+installed.library_versions()  # which do not change
