@@ -78,7 +78,8 @@ def _outside_github(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def _frozen() -> Iterator[None]:
     """What has been imported so far is not looked at when garbage is collected. pytest does that five times at the end
-    of each run, and with the frameworks that other tests have imported these are seconds."""
+    of each run, a worker before it compiles and loads, and with the frameworks that other tests have imported these are
+    seconds."""
     gc.freeze()
     yield
     gc.unfreeze()

@@ -13,13 +13,15 @@ import pytest
 from pytest_ngraph.worker import memory
 from pytest_ngraph.worker.memory import ALLOCATOR_VARIABLES, KEEPING, Footprint, _drop_code, _unchanged
 
+pytestmark = pytest.mark.usefixtures("_frozen")
+
 FAULTS_OF_A_CALL = """
 import resource
-import torch
 from pytest_ngraph.worker.memory import keep_freed_memory
+{imported}
 
 def call():
-    held = torch.ones(64 * 2**20, dtype=torch.uint8)  # more than glibc keeps by default
+    held = {held}  # more than glibc keeps by default
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 keep_freed_memory()
@@ -27,13 +29,15 @@ for _ in range(12):  # in the first ones, parts of a block that glibc caches kee
     call()
 print(-call() + call())
 """
+OF_TORCH = {"imported": "import torch", "held": "torch.ones(64 * 2**20, dtype=torch.uint8)"}
+OF_PYTHON = {"imported": "", "held": "bytearray(64 * 2**20)"}
 PAGES = 64 * 2**20 // os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 0
 
 
-def faults(**variables: str) -> int:
+def faults(holding: dict[str, str], **variables: str) -> int:
     """Return the pages that the kernel hands out in a call that needs no more memory than the one before."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ALLOCATOR_VARIABLES)}
-    command = [sys.executable, "-c", FAULTS_OF_A_CALL]
+    command = [sys.executable, "-c", FAULTS_OF_A_CALL.format(**holding)]
     ran = subprocess.run(command, env=inherited | variables, capture_output=True, text=True, check=True)
     return int(ran.stdout)
 
@@ -45,18 +49,18 @@ needs_glibc = pytest.mark.skipif(
 
 @needs_glibc
 def test_freed_memory_is_kept() -> None:
-    assert faults() < PAGES // 100
+    assert faults(OF_TORCH) < PAGES // 100
 
 
 @needs_glibc
 @pytest.mark.parametrize("variables", [{"GLIBC_TUNABLES": "glibc.malloc.perturb=0"}, {"MALLOC_PERTURB_": "0"}])
 def test_an_allocator_that_the_user_has_set_is_left_alone(variables: dict[str, str]) -> None:
-    assert faults(**variables) > PAGES // 2
+    assert faults(OF_PYTHON, **variables) > PAGES // 2
 
 
 @needs_glibc
 def test_the_variables_do_the_same() -> None:
-    assert faults(**KEEPING) < PAGES // 100
+    assert faults(OF_PYTHON, **KEEPING) < PAGES // 100
 
 
 BYTES = 128 * 2**20

@@ -21,6 +21,8 @@ from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.prepare import Prepared, prepare
 from pytest_ngraph.worker.worker import Worker
 
+pytestmark = pytest.mark.usefixtures("_frozen")
+
 
 class Doubling:
     concurrency = 1
