@@ -9,8 +9,7 @@ import torch
 
 from pytest_ngraph.case import Case, Scalar
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.workloads import Built
-from pytest_ngraph.workloads.counts import count
+from pytest_ngraph.workloads import Built, counts
 from pytest_ngraph.workloads.timm import Timm, create
 
 TABLE_IV = list(csv.DictReader((Path(__file__).parents[1] / "data" / "table4_models.csv").open()))
@@ -34,11 +33,12 @@ def _without_weights(name: str) -> torch.nn.Module:
 
 
 @pytest.mark.parametrize("row", TABLE_IV, ids=lambda row: row["timm_name"])
-def test_models_are_those_of_the_study(row: dict[str, str]) -> None:
+def test_models_are_those_of_the_study(row: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torchinfo")
-    counts = count(Built(_without_weights(row["timm_name"]).eval(), (torch.empty(1, 3, 224, 224),)), 1)
-    assert counts.parameters == int(row["parameters"])
-    assert counts.mult_adds == int(row["torchinfo_mult_adds_at_224"])
+    monkeypatch.setattr(counts, "_count_flops", lambda *_: None)  # which the study does not have
+    found = counts.count(Built(_without_weights(row["timm_name"]).eval(), (torch.empty(1, 3, 224, 224),)), 1)
+    assert found.parameters == int(row["parameters"])
+    assert found.mult_adds == int(row["torchinfo_mult_adds_at_224"])
 
 
 @pytest.mark.parametrize("name", SMALLEST_OF_EACH_FAMILY.values())
