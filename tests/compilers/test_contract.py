@@ -154,23 +154,15 @@ def test_facts_show_version_and_precision(compiler: str, load: Load) -> None:
     assert all(isinstance(value, str) for value in facts.values())
 
 
-@compiles_separately
-def test_close_frees_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
+def test_close_frees_the_model(compiler: str, exported: Export, compiled: Callable[[Case, Target], Path]) -> None:
     require(compiler)
-    artifact = exported(mha(compiler))
-    subject = compilers.resolve(compiler)
-    subject.compile(artifact, CPU, tmp_path)
-    model = subject.load(artifact, CPU, tmp_path)
-    model()
-    model.close()
-    freed = weakref.ref(model)
-    del model
-    gc.collect()
-    assert freed() is None
+    case = mha(compiler)
+    folder = compiled(case, CPU)
+    _check_that_close_frees(lambda: compilers.resolve(compiler).load(exported(case), CPU, folder))
 
 
 @compiles_separately
-@pytest.mark.parametrize("case", [conv("", 2), mha("", 2)], ids=lambda case: case.group_label)
+@pytest.mark.parametrize("case", [conv("", 1), mha("", 3)], ids=lambda case: case.group_label)
 def test_streams_agree_with_eager(compiler: str, case: Case, load: Load, exported: Export) -> None:
     _require_throughput(compiler)
     model = load(_under(case, compiler), THROUGHPUT)
@@ -183,17 +175,11 @@ def test_streams_agree_with_eager(compiler: str, case: Case, load: Load, exporte
 
 
 @compiles_separately
-def test_streams_end_with_the_model(compiler: str, exported: Export, tmp_path: Path) -> None:
+def test_streams_end_with_the_model(compiler: str, exported: Export, compiled: Callable[[Case, Target], Path]) -> None:
     _require_throughput(compiler)
-    subject, artifact = compilers.resolve(compiler), exported(mha(compiler))
-    subject.compile(artifact, THROUGHPUT, tmp_path)
-    model = subject.load(artifact, THROUGHPUT, tmp_path)
-    model()  # it is still at work when it is closed
-    model.close()
-    freed = weakref.ref(model)
-    del model
-    gc.collect()
-    assert freed() is None
+    case = mha(compiler, 3)
+    folder = compiled(case, THROUGHPUT)
+    _check_that_close_frees(lambda: compilers.resolve(compiler).load(exported(case), THROUGHPUT, folder))
     assert streams.THREAD not in {thread.name for thread in threading.enumerate()}
 
 
@@ -254,6 +240,16 @@ def _require_throughput(compiler: str) -> None:
     require(compiler)
     if "throughput" not in getattr(compilers.resolve(compiler), "objectives", ()):
         pytest.skip(f"{compiler} is not measured for throughput")
+
+
+def _check_that_close_frees(load: Callable[[], CompiledModel]) -> None:
+    model = load()
+    model()  # streams are still at work when it is closed
+    model.close()
+    freed = weakref.ref(model)
+    del model
+    gc.collect()
+    assert freed() is None
 
 
 def _under(case: Case, compiler: str) -> Case:
