@@ -26,7 +26,7 @@ from pytest_ngraph.worker.deploy import deploy as deployed
 from pytest_ngraph.workloads.verify import verify
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
     """Return a function that compiles a case, deploys it and returns the folder; each case is deployed only once."""
     made: dict[Case, Path] = {}
