@@ -17,6 +17,7 @@ from pytest_ngraph.compilers.inductor import Inductor
 from pytest_ngraph.compilers.inductor.model import InductorModel
 from pytest_ngraph.compilers.inductor.package import CACHE, PACKAGE, TRITON_CACHE, caching_in
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.system.files import user_folder
 from pytest_ngraph.workloads.verify import verify
 
 CASE = Case(workload="mha", compiler="inductor", batch_size=1, width=24)
@@ -45,6 +46,11 @@ def test_a_cold_start_leaves_the_users_cache_alone(cold_start: tuple[Path, Path]
     folder, users = cold_start
     assert [path.name for path in folder.rglob("*")] == [PACKAGE]
     assert not any(users.rglob("*.cpp"))
+
+
+def test_the_headers_that_it_precompiles_are_kept(cold_start: tuple[Path, Path]) -> None:
+    assert cold_start
+    assert any((user_folder() / "inductor-headers").glob("*.gch"))
 
 
 def test_a_package_whose_constant_weights_spoil_its_outputs_is_compiled_without(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, streams, threads
-from pytest_ngraph.compilers.inductor import cpp_builds, package
+from pytest_ngraph.compilers.inductor import cpp_builds, headers, package
 from pytest_ngraph.compilers.inductor.model import InductorModel
 from pytest_ngraph.compilers.inductor.package import PACKAGE, UNFROZEN, caching_in, unfrozen
 from pytest_ngraph.compilers.profiling import ProfiledModel
@@ -133,7 +133,7 @@ class Inductor:
             pytorch.set_up(on)
             model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
             try:
-                with caching_in(folder), _on_all_cores(on), config.patch(options):
+                with caching_in(folder), _on_all_cores(on), headers.kept(), config.patch(options):
                     self._call_first(model, is_module=is_module)
                 model.note_compiled(built.module if is_module else None)
             except BaseException:

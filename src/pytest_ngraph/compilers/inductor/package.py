@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers import program, pytorch, threads
-from pytest_ngraph.compilers.inductor import cpp_builds
+from pytest_ngraph.compilers.inductor import cpp_builds, headers
 
 if TYPE_CHECKING:
     import torch
@@ -34,6 +34,7 @@ def write(loaded: torch.export.ExportedProgram, target: Target, path: Path, opti
         caching_in(Path(cache)),
         threads.on_first_core(target),
         cpp_builds.side_by_side(),
+        headers.kept(),
         torch.no_grad(),
     ):
         torch._inductor.aoti_compile_and_package(loaded, package_path=str(path), inductor_configs=options)
