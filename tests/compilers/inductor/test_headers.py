@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from torch._inductor import codecache
@@ -46,9 +47,13 @@ def test_the_next_session_finds_what_one_has_precompiled(
 
 
 def test_what_a_failed_build_leaves_is_not_kept(sessions: list[Path], users: Path) -> None:
-    with pytest.raises(ValueError, match="killed"), headers.kept():
-        precompile(sessions[0])
-        raise ValueError("killed")
+    def fail() -> None:
+        with headers.kept():
+            precompile(sessions[0])
+            raise ValueError("killed")
+
+    with pytest.raises(ValueError, match="killed"):
+        fail()
     assert not list(users.rglob("*.gch"))
 
 
@@ -63,6 +68,12 @@ def test_headers_that_nobody_used_for_a_month_are_removed(sessions: list[Path], 
     with headers.kept():
         (sessions[0] / "unused.h.gch").unlink()
     assert {file.name for file in users.rglob("*.gch")} == {"used.h.gch"}
+
+
+def test_on_another_file_system_they_are_copied(sessions: list[Path], users: Path) -> None:
+    with patch.object(Path, "hardlink_to", side_effect=OSError), headers.kept():
+        precompile(sessions[0])
+    assert [file.read_text() for file in users.rglob("*.gch")] == ["c1 compiled"]
 
 
 @pytest.mark.parametrize("users_cache", ["/dev/null", "/proc/nowhere"])

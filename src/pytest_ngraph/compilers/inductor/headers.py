@@ -54,14 +54,19 @@ def _precompiled(folder: Path) -> list[Path]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy the headers that the target lacks, each completely or not at all."""
+    """Put the headers that the target lacks there, each completely or not at all: as links, or else as copies."""
     missing = [file for file in _precompiled(source) if not (target / file.name).exists()]
     if not missing:
         return
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".writing-", dir=target) as scratch:
         for file in missing:
-            Path(shutil.copyfile(file, Path(scratch, file.name))).rename(target / file.name)
+            staged = Path(scratch, file.name)
+            try:
+                staged.hardlink_to(file)  # two files of 150 MB, which nobody changes
+            except OSError:  # another file system
+                shutil.copyfile(file, staged)
+            staged.rename(target / file.name)
 
 
 def _remove_unused(folder: Path, used: set[str]) -> None:
