@@ -1,11 +1,13 @@
 """Print whether `pytest-ngraph advise` picks what an exhaustive sweep finds, and in what share of its time.
 
-    python tools/decide_truth.py [WORKLOAD ...] [--runs=3] [--compiler=identity,openvino] [--busy] [--kept=FILE]
+    python tools/decide_truth.py [WORKLOAD ...] [--runs=3] [--compiler=identity,openvino] [--batch-size=1,8] [--busy]
+        [--kept=FILE]
 
-For each workload, all compilers with all the options that they name as worth trying are measured at once, as precisely
-as the default goal asks: that is the truth. Then the race is run several times, each in a store of its own. A sweep
-that is not shown comes first and compiles everything, so that both find it in the cache: their times are of measuring.
-Only what limits would ask for, the single calls and costs to serve of the leaders, is extra work of the race.
+For each workload, all compilers with all the options that they name as worth trying are measured at all batch sizes,
+as precisely as the default goal asks: that is the truth. Then the race is run several times, each in a store of its
+own. A sweep that is not shown comes first and compiles everything, so that both find it in the cache: their times are
+of measuring. Only what limits would ask for, the single calls and costs to serve of the leaders, is extra work of the
+race.
 
 - behind: by how much more time the pick takes than the fastest of the sweep, by the sweep; the worst of the runs.
 - sure, wrong: how often the pick was called sure, and how often it was sure and more than 2 % behind.
@@ -69,7 +71,7 @@ class Run(NamedTuple):
     """One race beside the sweep.
 
     Attributes:
-        pick: the compiler that it picked; None for none.
+        pick: the candidate that it picked; None for none.
     """
 
     pick: str | None
@@ -119,7 +121,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="races of each workload; default: 3")
     parser.add_argument("--compiler", metavar="NAME[,NAME...]", help="default: all that are installed")
     parser.add_argument("--budget", type=float, default=300.0, help="seconds of a race; default: 300")
-    parser.add_argument("--batch-size", type=int, default=1)
+    parser.add_argument("--batch-size", type=_numbers, default=(1,), metavar="N[,N...]", help="default: 1")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="keep results there, and go on with those there are")
     parser.add_argument("--parts", type=int, default=sys.maxsize, help="end after so many further sweeps and races")
     parser.add_argument("--busy", action="store_true", help="keep one core busy while the race runs")
@@ -129,7 +131,7 @@ def main() -> None:
     found = []
     for workload in parsed.workloads:
         axes = axes_of(workload, compilers, parsed.batch_size)
-        what = (workload, f"b{parsed.batch_size}", ",".join(compilers))
+        what = (workload, f"b{','.join(map(str, parsed.batch_size))}", ",".join(compilers))
         sweep = kept.get(partial(second_sweep, axes), "sweep", *what)
         if sweep is None:
             break
@@ -142,13 +144,17 @@ def main() -> None:
     print(*summary(found), sep="\n")
 
 
-def axes_of(workload: str, compilers: Sequence[str], batch_size: int) -> Axes:
-    """Return the axes of one cell: compilers and their options only."""
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(",")))
+
+
+def axes_of(workload: str, compilers: Sequence[str], batch_sizes: Sequence[int]) -> Axes:
+    """Return what there is to choose from: compilers, their options and batch sizes."""
     sizes = BLOCK if workload in ("conv", "mha") else {}
     return Axes(
-        case=Case(workload=workload, compiler="identity", batch_size=batch_size, **sizes),  # type: ignore[arg-type]
+        case=Case(workload=workload, compiler="identity", batch_size=batch_sizes[0], **sizes),  # type: ignore[arg-type]
         compilers=compilers,
-        batch_sizes=(batch_size,),
+        batch_sizes=batch_sizes,
         precisions=("fp32",),
         devices=(BUILT_IN["cpu"],),
         objective="latency",
@@ -163,14 +169,13 @@ def second_sweep(axes: Axes) -> Sweep:
 
 def swept(axes: Axes) -> Sweep:
     """Measure every candidate."""
-    (cell,) = axes.cells
     texts = [text for name in axes.compilers for text in (name, *axes.options_of(name))]
-    cases = [replace(cell, compiler=text) for text in texts]
+    groups = [[replace(cell, compiler=text) for text in texts] for cell in axes.cells]
     started = time.monotonic()
     settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
     with closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
-        records = [record for record in bench.run(cases) if record.outcome == "measured"]
-    return Sweep({record.case.compiler: 1 / record.throughput for record in records}, time.monotonic() - started)
+        records = [record for cases in groups for record in bench.run(cases) if record.outcome == "measured"]
+    return Sweep({name_of(record.case): 1 / record.throughput for record in records}, time.monotonic() - started)
 
 
 def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
@@ -184,7 +189,12 @@ def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
     ):
         race = Race(axes, Limits(), measure, budget_s)
         found = answer(race.run(), race.named, Limits(), IN_GENERAL)
-    return Run(found.pick.case.compiler if found.pick else None, found.is_sure, time.monotonic() - started)
+    return Run(name_of(found.pick.case) if found.pick else None, found.is_sure, time.monotonic() - started)
+
+
+def name_of(case: Case) -> str:
+    """Return how a candidate is called here."""
+    return f"{case.compiler} b{case.batch_size}"
 
 
 @contextmanager
@@ -206,7 +216,7 @@ def row(workload: str, sweep: Sweep, runs: Sequence[Run]) -> list[str]:
     return [
         workload,
         str(len(truth)),
-        min(truth, key=lambda compiler: truth[compiler]),
+        min(truth, key=lambda name: truth[name]),
         ", ".join(dict.fromkeys(picks)),
         f"{max(run.behind(truth) for run in runs):.1%}",
         f"{sum(run.is_sure for run in runs)} of {len(runs)}",

@@ -23,9 +23,7 @@ def test_a_clear_winner_is_sure() -> None:
     assert found.pick.case.compiler == "openvino:streams=2"
     assert found.is_sure
     assert found.doubts == []
-    *rungs, last = measure.budgets
-    assert rungs == [0.5, 1.0], "each rung measures for twice as long; there are no further cells"
-    assert last == round(0.3 * (300 - 5 * (5 + len(measure.taken[1]))) / 4), "the last one has what is left"
+    assert measure.budgets == [0.5, 1.0, 10.0], "each rung measures for twice as long, and the last one for no longer"
     first, second, final = measure.taken
     assert len(first) == 5
     assert "torchscript-b1-cpu" not in second, "the worse half has no options tried"
@@ -34,6 +32,13 @@ def test_a_clear_winner_is_sure() -> None:
     assert measure.wanted[-1][0] == "openvino:streams=2"
     assert len({CompilerSpec.parse(each).name for each in measure.wanted[-1]}) == len(measure.wanted[-1]) == 3
     assert [case.compiler for case in found.dropped] == ["tvm"]
+
+
+def test_the_leaders_have_what_is_left() -> None:
+    found, measure = raced(Simulated(CLEAR), budget_s=120.0)
+    left_s = 120 - 5 * (5 + len(measure.taken[1]))
+    assert measure.budgets[-1] == round(0.3 * left_s / 4) < 10
+    assert found.is_sure
 
 
 def test_who_is_close_leaves_the_pick_unsure() -> None:

@@ -50,6 +50,6 @@ def test_what_is_kept_is_not_made_again_and_a_line_that_was_cut_off_is(tmp_path:
 
 
 def test_blocks_have_a_depth() -> None:
-    (cell,) = axes_of("conv", ["identity"], 4).cells
-    assert (cell.depth, cell.width, cell.batch_size) == (2, 64, 4)
-    assert axes_of("resnet18", ["identity"], 1).cells[0].depth is None
+    cells = axes_of("conv", ["identity"], (4, 1)).cells
+    assert [(cell.depth, cell.width, cell.batch_size) for cell in cells] == [(2, 64, 4), (2, 64, 1)]
+    assert axes_of("resnet18", ["identity"], (1,)).cells[0].depth is None

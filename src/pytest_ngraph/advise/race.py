@@ -23,6 +23,9 @@ FINAL_SHARE = 0.4
 """The share of the budget that the rungs before the last one leave."""
 FINAL_ROUNDS = 0.3
 """The share of what is left then that rounds may take. They end sooner where the order is known."""
+FINAL_MOST_S = 10.0
+"""Seconds of rounds of a leader at most, twice those of a plain run. By then, rounds are known so much better than what
+other processes would show that further ones hardly decide anything."""
 OVERHEAD_S = 4.0
 """Seconds that a case takes besides compiling and its rounds: loading, warming up, verifying."""
 LEAST_S = 60.0
@@ -197,7 +200,7 @@ class Race:
             began_s = self.left_s
             cells = dict.fromkeys(case.group for case in leaders)
             each_s = FINAL_ROUNDS * began_s / (len(leaders) + len(cells))  # whole seconds: the same in a resumed race
-            self._rung_s = max(least_s, float(round(each_s)))
+            self._rung_s = max(least_s, min(FINAL_MOST_S, float(round(each_s))))
             for cell in cells:
                 self._measure_in_turn(cell, [case for case in leaders if case.group == cell])
             took_s = began_s - self.left_s
