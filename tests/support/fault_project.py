@@ -54,7 +54,7 @@ class Project:
     """
 
     begin_with: Sequence[str] = ()
-    is_warm = False
+    is_warm = warm.POSSIBLE
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Project:
         """Start a run of pytest in the project."""
         command = [*self.begin_with, sys.executable, "-c", MAIN, *arguments]
         environment = _environment() | {"TMPDIR": str(self.temporary)}
-        if self.is_warm:
+        if self.is_warm and not self.begin_with and not options:
             return warm.run(command, environment, self.root)
         return subprocess.Popen(
             command,
