@@ -1,9 +1,12 @@
 """The command `pytest-ngraph`: everything that can be done without running tests.
 
 `main` gets the command line and returns the exit status. Each subcommand is one file with a function `declare`, which
-adds its options to the parser; running it prints to standard output and, for some, reads or writes a store. `arguments`
-and `credentials` hold options that several subcommands share, `live` shows the progress of `tune`. Open this file
-first, then that of a subcommand.
+adds its options to the parser; running it prints to standard output and, for some, reads or writes a store. Open this
+file first, then that of a subcommand.
+
+Seven files are no subcommands. `arguments` and `credentials` hold options that several subcommands share, `live` shows
+how far one is, and `project` finds the store and the devices of the project. `limits` has the options of a device's
+limits, `fleet` has `device reserve`, `release` and `metrics`, and `sides` finds the two sides of `report --compare`.
 """
 
 from __future__ import annotations

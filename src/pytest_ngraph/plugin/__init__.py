@@ -1,8 +1,13 @@
 """pytest's side, and the only room that imports pytest: hooks, marks, fixtures, options, and what the terminal shows.
 
-pytest calls the hooks below. Each calls one function, and the files lie in this order on a case's road: `options/` and
-`assembly` make the session, `marks` and `collection` make cases into tests, `fixtures` give a test its measurement,
-`outcomes` pass, fail or skip it, and `terminal`, `summary_file` and `report_folder` show the result of the run.
+pytest calls the hooks below. Open `assembly` first. The files lie in this order on a case's road: `options/` and
+`assembly` make the session, `marks` (with `mark_values`) and `collection` make cases into tests, `fixtures` give a test
+its measurement, `replay` feeds it to pytest-benchmark, `outcomes` pass, fail or skip the test, and `terminal`,
+`summary_file` and `report_folder` show the result of the run.
+
+`items` answers questions about one test, `keywords` reads `-k`, `collected` keeps what `-k` left out, `status` is the
+live line, `unread` puts off measuring a case that equals its base's, `sigterm` ends a run early, and `hookspecs`
+declares hooks for others. `case_writer`, `bisect_step` and `link_step` are processes of their own: each runs a pytest.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ Answer = dict[str, Any]
 class Worker:
     """Holds the compiled model of a case, and that of its base as well if the two are compared.
 
-    Every public method is a request; what it returns is the answer.
+    Every public method but `close` is a request; what it returns is the answer.
 
     Args:
         announce: called as each phase begins.
