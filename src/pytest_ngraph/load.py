@@ -47,7 +47,7 @@ class Load:
     """A case under load.
 
     Attributes:
-        limit_s: what 99 of 100 requests may take.
+        limit_s: the time within which 99 of 100 requests must be answered.
         call_s: seconds of a call by itself, as in the rounds.
         batch_wait_s: how long a request waits for others that are answered in the same call.
         rates: in the order in which they were measured.

@@ -24,7 +24,7 @@ class Settings:
         precision_target: distance of the further end of the 95 % interval from the median, over the median.
         goal: the question that the rounds answer: how fast each case is (`precision`), which of those that are measured
             in turn is the fastest (`best`), in which order they are (`rank`), whether each limit is kept (`threshold`).
-        indifference: for `best` and `rank`, the share by which a case that is called slower may be faster.
+        indifference: for `best` and `rank`, the lead, as a share, that does not matter.
         round_s: most seconds that a round aims for; a slower iteration is a round by itself.
         min_rounds: fewest rounds of a measured case. Fewer than twelve show too little of their own correlation; below
             six there is no 95 % interval of a median.
@@ -34,8 +34,8 @@ class Settings:
         tails_s: seconds of single calls, timed one by one, per case of which they are asked.
         launch_s: seconds that one launch of a comparison with a base is measured for.
         load_s: seconds under load, per case of the objective `serving`.
-        load_p99_s: under load, what 99 of 100 requests may take.
-        batch_wait_s: under load, how long a request waits for others, until as many as the batch size are there.
+        load_p99_s: under load, the time within which 99 of 100 requests must be answered.
+        batch_wait_s: under load, how long a request waits for others to fill the batch.
         isolation: one worker process per compiler, or a fresh one per case.
         cache: folder of compiled artifacts; None keeps none.
         cache_bytes: size limit of that folder.

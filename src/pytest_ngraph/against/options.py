@@ -22,9 +22,9 @@ class GateOptions:
         calibrate: Whether to compare every case with itself, to learn this machine's noise.
         margin: The slowdown that is tolerated, as a share.
         level: The chance, over the whole run, of falsely calling a case regressed.
-        inconclusive: What happens to a test whose comparison noise left undecided.
+        inconclusive: What happens to a test that noise left undecided.
         broken_base: What happens where the base cannot be collected, built or run.
-        explain: Which cases are profiled beside their base, to say where they differ.
+        explain: Which cases are profiled, to say where they differ from their base; `all` also those without one.
         untracked: Patterns of the files that git does not track, such as weights, and that the base reads, too.
         launches: Fresh launches that a comparison may take; None for the usual number.
         two_sided: Whether a case is unchanged only if it is surely not faster by more than the margin either.

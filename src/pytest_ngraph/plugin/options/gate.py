@@ -68,14 +68,14 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-inconclusive",
         "ngraph_inconclusive",
-        "What happens to a test whose comparison noise leaves undecided. Default: warn",
+        "What happens to a test that noise leaves undecided. Default: warn",
         metavar="warn|fail|pass",
         **ONE,
     )
     add(
         "--ngraph-broken-base",
         "ngraph_broken_base",
-        "What happens where the base cannot be collected, built or run. Default: fail",
+        "What happens where the base cannot be collected, built or run. Default: fail; with --ngraph-history: warn",
         metavar="fail|warn",
         **ONE,
     )
@@ -92,7 +92,7 @@ def declare(add: Declare) -> None:
         "--ngraph-explain",
         "ngraph_explain",
         "Which cases are profiled, to say in which module and kernel they differ from their base; all also profiles "
-        "cases without a base, for the report. Default: regressed; without a value: all",
+        "cases without a base, for the report. Default: regressed; with --ngraph-history: none; without a value: all",
         metavar="regressed|all|none",
         nargs="?",
         const="all",
@@ -109,7 +109,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-two-sided",
         "ngraph_two_sided",
-        "Call a case unchanged only if it is surely not faster either by more than the margin; it takes longer",
+        "Call a case unchanged only if it is surely neither slower nor faster by more than the margin; takes longer",
         kind="bool",
         action="store_true",
     )

@@ -55,7 +55,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-load-p99",
         "ngraph_load_p99",
-        "With --objective=serving: what 99 of 100 requests may take, as in 50ms. Default: "
+        "With --objective=serving: time within which 99 of 100 requests must be answered, such as 50ms. Default: "
         f"{1000 * DEFAULTS.load_p99_s:g}ms",
         metavar="TIME",
         **ONE,
@@ -63,8 +63,8 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-batch-wait",
         "ngraph_batch_wait",
-        "With --objective=serving: how long a request waits until as many as the batch size are there, as in 5ms. "
-        "Default: 0, a call takes those that wait",
+        "With --objective=serving: how long a request waits for others to fill the batch, such as 5ms. Default: 0, a "
+        "call takes those that wait",
         metavar="TIME",
         **ONE,
     )
@@ -78,16 +78,16 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-goal",
         "ngraph_goal",
-        "The question that rounds answer, so that they end with it: rank (the order of the compilers), best (the "
-        "fastest), threshold (each limit is surely kept or breached), precision (each median). Default: precision, or "
-        "rank with --ngraph-advise",
+        "When rounds end: once the order of the compilers is sure (rank), once the fastest is sure (best), once each "
+        "limit is surely kept or breached (threshold), or once each median is precise (precision). Default: precision, "
+        "or rank with --ngraph-advise",
         metavar="rank|best|threshold|precision",
         **ONE,
     )
     add(
         "--ngraph-indifference",
         "ngraph_indifference",
-        "With the goals rank and best: the share by which a slower one may be faster without mattering. Default: 2%",
+        "With the goals rank and best: a lead of at most this share does not matter. Default: 2%",
         metavar="SHARE",
         **ONE,
     )
@@ -138,7 +138,7 @@ def declare(add: Declare) -> None:
         "--ngraph-serving",
         "ngraph_serving",
         "Measure what serving each case costs as well: cold start, memory and files of a fresh process that only "
-        "serves. A threshold on one of these asks by itself",
+        "serves. A threshold on one of these switches it on",
         kind="bool",
         action="store_true",
     )

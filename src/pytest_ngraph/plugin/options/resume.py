@@ -1,4 +1,4 @@
-"""Options of a run as a whole: when it ends, and how it goes on."""
+"""Options of a run as a whole: when it ends, and how it is resumed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-resume",
         "ngraph_resume",
-        "Go on with a run of the store: its records that still stand are not measured again. Without a name: the "
+        "Continue a run of the store: its records that still stand are not measured again. Without a name: the "
         "newest unfinished run",
         kind="string",
         nargs="?",
@@ -26,7 +26,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-retries",
         "ngraph_retries",
-        f"How often a resumed run measures a case again that was running when it died. Default: {DEFAULTS.retries}",
+        f"How often a resumed run retries a case that was running when the run died. Default: {DEFAULTS.retries}",
         metavar="NUMBER",
         **ONE,
     )
@@ -40,7 +40,7 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-max-seconds",
         "ngraph_max_seconds",
-        "Seconds after which nothing further is measured: the rest is skipped, and --ngraph-resume goes on with it",
+        "Seconds after which nothing further is measured: the rest is skipped, and --ngraph-resume continues with it",
         metavar="SECONDS",
         **ONE,
     )
