@@ -281,7 +281,7 @@ def test_a_case_that_the_project_no_longer_has_fails_the_run(
         (["--ngraph-save=a/b"], "a baseline cannot be called 'a/b'.*"),
         (
             ["--ngraph-save=v1", "--ngraph-against=main"],
-            "--ngraph-compare and --ngraph-save need a run of its own*",
+            "--ngraph-compare and --ngraph-save cannot be combined with a base that is measured in the same run*",
         ),
     ],
 )

@@ -173,7 +173,7 @@ def test_a_store_that_is_deleted_under_way(slow: Project) -> None:
 def test_seconds_that_are_over(slow: Project) -> None:
     status, printed = slow.run("--ngraph-max-seconds=2", "-rs")
     assert status == 0, printed
-    assert "the 2 s of --ngraph-max-seconds are over; --ngraph-resume goes on" in printed
+    assert "the time of --ngraph-max-seconds=2 is over; --ngraph-resume continues the run" in printed
     before = slow.records
     assert len(before) < len(slow.expected)
     slow.assert_nothing_left()

@@ -41,7 +41,7 @@ def test_nothing_changed_and_then_there_is_nothing_to_go_on_with(half: Project) 
     assert "measured again" not in printed
     status, printed = half.run("--ngraph-resume")
     assert status == 0
-    assert "nothing to go on with: every run" in printed
+    assert "nothing to resume: every run" in printed
     assert len(half.run_ids) == 2
 
 
@@ -116,4 +116,4 @@ def test_a_run_that_does_not_exist(half: Project) -> None:
 def test_a_run_that_measures_nothing_does_not_mention_unfinished_runs(half: Project) -> None:
     status, printed = half.run("--ngraph-resume", "--collect-only")
     assert status == 0
-    assert "nothing to go on with" not in printed
+    assert "nothing to resume" not in printed

@@ -123,7 +123,9 @@ def test_a_measurement_that_no_signature_asks_for(quick_project: pytest.Pytester
     )
     result = quick_project.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*asks for measurement while it runs*take it as an argument of the test."])
+    result.stdout.fnmatch_lines(
+        ["*requests the fixture measurement at run time*Make measurement an argument of the test."]
+    )
 
 
 def test_tests_without_benchmarks_need_no_pytest_benchmark(project: pytest.Pytester) -> None:

@@ -54,7 +54,10 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
     renewed = pytester.runpytest_subprocess("--ngraph-history=v3", "-k", "plain_b", "--junitxml=night.xml")
     renewed.assert_outcomes(passed=1, deselected=1)
     renewed.stdout.fnmatch_lines(
-        ["*a new anchor, v3 at *, is measured beside v1 once.", "v3 at * beside v1 was measured once, for 1 case: *"]
+        [
+            "*measuring the new anchor, v3 at *, beside the previous one, v1, once.",
+            "v3 at * beside v1 was measured once, for 1 case: *",
+        ]
     )
     assert made.worktrees() == 1
     with Index(made.root / ".ngraph") as index:

@@ -111,7 +111,7 @@ def test_without_a_base_it_is_one_message(project: pytest.Pytester) -> None:
     result = project.runpytest("--compiler=mine:Exact", "--ngraph-fail-on=throughput:5%")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: threshold 'throughput:5%' compares with a base, which this run has not. Give one (--ngraph-against, *"]
+        ["ERROR: threshold 'throughput:5%' compares with a base, which this run does not have. Give one (--ngraph-*"]
     )
     collected = project.runpytest("--compiler=mine:Exact", "--ngraph-fail-on=throughput:5%", "--collect-only")
     assert collected.ret == 0, "a base's tests are collected with the same thresholds, and without a base"

@@ -88,7 +88,9 @@ def test_a_test_that_reads_a_figure_when_the_time_is_up_is_skipped(
     branch.commit("two compilers")
     result = pytester.runpytest("--ngraph-against=main", "--ngraph-max-seconds=600", "-rs", "-k", "same")
     result.assert_outcomes(passed=1, skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED * the 600 s of --ngraph-max-seconds are over; --ngraph-resume goes on"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED * the time of --ngraph-max-seconds=600 is over; --ngraph-resume continues the run"]
+    )
     kept = {record.case.compiler: record.outcome for record in store.read(branch.root / ".ngraph").records}
     assert kept == {"faulty:Instant": "measured", "mine:Exact": "unchanged"}
 

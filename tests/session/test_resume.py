@@ -158,7 +158,7 @@ def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_proj
 def test_retrying_what_failed_needs_a_run(quick_project: pytest.Pytester) -> None:
     result = quick_project.runpytest("--ngraph-retry-failed")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--ngraph-retry-failed measures again what a run could not: add --ngraph-resume.*"])
+    result.stderr.fnmatch_lines(["*--ngraph-retry-failed needs a run to continue: add --ngraph-resume.*"])
 
 
 def test_a_run_of_which_a_part_was_selected_is_gone_on_with_once_more(quick_project: pytest.Pytester) -> None:

@@ -31,7 +31,7 @@ def test_what_needs_a_base_is_refused_without_one() -> None:
     ours = SessionThresholds([Threshold.parse("bsr<0.9")])
     ours.to_bases([ONE], [], GateOptions())
     ours.add(ONE, "test_it.py::test", [Threshold.parse("throughput:5%")])
-    with pytest.raises(UsageError, match=r"'throughput:5%' compares with a base, which this run has not"):
+    with pytest.raises(UsageError, match=r"'throughput:5%' compares with a base, which this run does not have"):
         ours.to_bases([ONE], [], GateOptions())
 
 

@@ -145,7 +145,8 @@ def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
         anchors = linking.changed(index, revision.name, origin.commit)
     anchor = Anchor(origin, name, chosen.gate)
     if anchors is not None and not options.is_xdist_worker(config):
-        print(f"pytest-ngraph: a new anchor, {anchors.new}, is measured beside {anchors.earlier} once.", flush=True)
+        beside = f"beside the previous one, {anchors.earlier}"
+        print(f"pytest-ngraph: measuring the new anchor, {anchors.new}, {beside}, once.", flush=True)
         place = folder, config.rootpath, chosen.store
         linked = linking.measure(anchors, _arguments(config), *place, chosen.gate.untracked)
         anchor.notes.append(linked)

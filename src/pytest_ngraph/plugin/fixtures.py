@@ -57,8 +57,8 @@ def measurement(request: pytest.FixtureRequest, ngraph_case: Case, benchmark: Be
     session = request.config.stash[SESSION]
     if not session.expects(ngraph_case):
         pytest.fail(
-            f"{request.node.name} asks for measurement while it runs (getfixturevalue). What is measured together is "
-            "planned before: take it as an argument of the test.",
+            f"{request.node.name} requests the fixture measurement at run time (getfixturevalue), but cases are "
+            "planned during collection. Make measurement an argument of the test.",
             pytrace=False,
         )
     try:

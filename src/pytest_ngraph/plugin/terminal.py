@@ -19,7 +19,9 @@ from pytest_ngraph.wording import counted, seen_from
 if TYPE_CHECKING:
     from pytest_ngraph.report.result import RunResult
 
-NOT_TIMED = "--benchmark-disable times nothing, so nothing was compared. --benchmark-enable times all the same."
+NOT_TIMED = (
+    "Nothing was compared, because --benchmark-disable switches timing off. To time anyway, add --benchmark-enable."
+)
 
 DEFAULT_STORE = ".ngraph"
 """The store that the command `pytest-ngraph` finds by itself, seen from the folder in which pytest runs."""
@@ -52,7 +54,7 @@ def _unfinished(session: Session) -> Iterator[str]:
     if session.resumed is not None:
         yield session.resumed.description
     elif options.resume.run and options.measures:
-        yield f"nothing to go on with: every run in {options.store} is finished, or is being measured"
+        yield f"nothing to resume: every run in {options.store} is finished or still being measured"
     elif not options.settings.smoke and options.store.is_dir():
         from pytest_ngraph.store import last_unfinished
 

@@ -243,7 +243,7 @@ class Session:
         resume = self.options.resume
         if resume.is_over(self._clock() - self._started_s):
             self.is_cut_short = True
-            return f"the {resume.max_seconds:g} s of --ngraph-max-seconds are over; --ngraph-resume goes on"
+            return f"the time of --ngraph-max-seconds={resume.max_seconds:g} is over; --ngraph-resume continues the run"
         try:
             self.check_store()
         except StoreError as error:

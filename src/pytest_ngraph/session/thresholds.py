@@ -100,7 +100,7 @@ class SessionThresholds:
             return
         if not options.has_base:
             raise UsageError(
-                f"threshold '{relative[0][0]}' compares with a base, which this run has not. Give one "
+                f"threshold '{relative[0][0]}' compares with a base, which this run does not have. Give one "
                 "(--ngraph-against, --ngraph-against-python or --ngraph-compare), or an absolute limit, such as "
                 "'throughput<100'."
             )

@@ -118,16 +118,14 @@ def _runs(folder: Path, name: str, own: str) -> tuple[Path, list[str]]:
         return place, store.run_ids(place)
     earlier = [run for run in store.run_ids(folder) if run != own]
     if own and not earlier:
-        raise UsageError(
-            f"there is no run before {own} to compare with, as {LATEST} asks for. Compare with a baseline by name."
-        )
+        raise UsageError(f"there is no run before {own} that {LATEST} could mean. Compare with a baseline by name.")
     if not earlier:
         return folder, [LATEST]
     last = next((run for run in reversed(earlier) if _has_times(folder, run)), None)
     if last is None:
         raise UsageError(
-            f"no run in {folder} was measured without a base, as {LATEST} asks for: beside a base, times are others. "
-            "Run pytest once without --ngraph-against and --ngraph-history, or compare with a baseline by name."
+            f"no run in {folder} was measured without a base, which changes times, so {LATEST} has none to compare "
+            "with. Run pytest once without --ngraph-against and --ngraph-history, or compare with a baseline by name."
         )
     return folder, [last]
 

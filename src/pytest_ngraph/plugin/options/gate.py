@@ -162,8 +162,8 @@ def read(config: pytest.Config) -> GateOptions:
     compare, save = named(config, "compare"), named(config, "save")
     if (compare or save) and (against or against_python or calibrates or anchor):
         raise UsageError(
-            "--ngraph-compare and --ngraph-save need a run of its own: cases that are measured in turn with a base "
-            "have other times. Run twice."
+            "--ngraph-compare and --ngraph-save cannot be combined with a base that is measured in the same run, which "
+            "changes the times of the cases. Run pytest twice."
         )
     return GateOptions(
         against=against or (anchor if anchor != LAST_ANCHOR else ""),

@@ -50,7 +50,7 @@ def read(config: pytest.Config) -> ResumeOptions:
     """Return the options of this run. Raises `UsageError` for a value that is not allowed."""
     run = named(config, "resume")
     if config.getoption("ngraph_retry_failed") and not run:
-        raise UsageError("--ngraph-retry-failed measures again what a run could not: add --ngraph-resume.")
+        raise UsageError("--ngraph-retry-failed needs a run to continue: add --ngraph-resume.")
     return ResumeOptions(
         run=run,
         retries=_retries(config),
