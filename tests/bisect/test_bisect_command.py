@@ -133,7 +133,7 @@ def test_a_mistake_is_one_message(weighed: Repository, capsys: pytest.CaptureFix
         (["--python=a", "--against-python=b", first], "environments are compared with the code as it is"),
         (["--python=nowhere/python", "--against-python=b"], "--python=nowhere/python cannot be run"),
         (["--resume"], "has no bisection that was interrupted"),
-        (["--resume", "--case=a"], "--resume goes on with what was asked before: leave out --case"),
+        (["--resume", "--case=a"], "--resume continues what was asked before: leave out --case"),
         ([first, "--resume", "--margin=0.01", "--improved"], "leave out GOOD, --improved, --margin."),
         (["--resume", "--level=1%", "--first-parent"], "leave out --first-parent, --level."),
         (["--resume", "--find-links=wheels", "--", "test_it.py"], "leave out --find-links, pytest's arguments."),

@@ -145,7 +145,7 @@ def test_what_was_interrupted_shows_the_command_that_goes_on(
         (run,) = store.run_ids(project / "my runs")
         printed = capsys.readouterr().err
         assert ("no race of advised_net:net in my runs is unfinished; a new one begins" in printed) == is_new
-        shown = f"To go on: pytest-ngraph advise advised_net:net --compiler=identity --store 'my runs' --resume={run}"
+        shown = f"To resume: pytest-ngraph advise advised_net:net --compiler=identity --store 'my runs' --resume={run}"
         assert shown in printed
 
 

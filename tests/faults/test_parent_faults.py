@@ -75,7 +75,7 @@ def test_a_kill_and_one_of_the_reaper_too(slow: Project) -> None:
     first = slow.records
     slow.assert_nothing_left()
     printed = slow.run("--collect-only")[1]
-    assert f"run {slow.run_ids[-1]} was not finished: --ngraph-resume goes on with it" in printed
+    assert f"run {slow.run_ids[-1]} was not finished: --ngraph-resume continues it" in printed
     run = slow.start("--ngraph-resume")
     slow.wait_for(len(first) + 1, run)
     (reaper,) = [child for child in psutil.Process(run.pid).children() if REAPER in child.cmdline()]

@@ -29,7 +29,7 @@ def verdict_in(report: Path) -> str:
 
 
 def test_a_head_that_loses_a_compiler_fails_its_test(quick_project: pytest.Pytester, changed: Repository) -> None:
-    """Also when the run is gone on with, and its record is taken over."""
+    """Also when the run is resumed, and its record is taken over."""
     changed.write("numbers.txt", FITS)
     changed.commit("every operator is known")
     changed.write("numbers.txt", BIG)

@@ -16,7 +16,7 @@ def test_cases_are_compiled_ahead_unless_their_seconds_are_needed(quick_project:
     assert "2 cases compiled ahead in " in shown
     assert "2 passed" in shown
 
-    shown = run(quick_project, "--ngraph-resume")  # a finished run: there is nothing to go on with
+    shown = run(quick_project, "--ngraph-resume")  # a finished run: there is nothing to resume
     assert "compiled ahead in" not in shown
 
     shown = run(quick_project, "--ngraph-fail-on=compile_s>1000")
@@ -27,7 +27,7 @@ def test_cases_are_compiled_ahead_unless_their_seconds_are_needed(quick_project:
     newest = max((quick_project.path / ".ngraph").glob("*.jsonl"))
     newest.write_text("".join(newest.read_text().splitlines(keepends=True)[:-2]))  # it died before the last record
     shown = run(quick_project, "--ngraph-resume")
-    assert "Nothing was compiled ahead: a run that goes on compiles each case by itself" in shown
+    assert "Nothing was compiled ahead: a resumed run compiles each case by itself" in shown
 
 
 def test_what_cannot_be_is_refused(quick_project: pytest.Pytester) -> None:

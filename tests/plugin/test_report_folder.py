@@ -55,7 +55,7 @@ def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
         [
-            "1 of 2 cases not measured, because the run ended before: --ngraph-resume goes on.",
+            "1 of 2 cases not measured, because the run ended before: --ngraph-resume continues it.",
             "Report: *report/index.html",
         ]
     )

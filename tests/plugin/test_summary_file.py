@@ -113,7 +113,7 @@ def test_a_run_that_ends_early_names_what_it_did_not_measure(quick_project: pyte
 
 
 def test_what_a_fixture_skips_is_not_the_runs_end(quick_project: pytest.Pytester) -> None:
-    """The run is finished: there is nothing to go on with."""
+    """The run is finished: there is nothing to resume."""
     quick_project.makeconftest(SKIPS)
     result = quick_project.runpytest("--compiler=mine:Exact", "--ngraph-summary=gate.md")
     result.assert_outcomes(passed=1, skipped=1)
@@ -121,7 +121,7 @@ def test_what_a_fixture_skips_is_not_the_runs_end(quick_project: pytest.Pytester
     assert page.startswith("**1 case measured; 1 not measured, because no test asked**\n")
     assert "ended" not in page
     result.stdout.fnmatch_lines(["1 of 2 cases not measured, because no test asked (skipped, or failed before)."])
-    result.stdout.no_fnmatch_line("*--ngraph-resume goes on*")
+    result.stdout.no_fnmatch_line("*--ngraph-resume continues it*")
 
 
 def test_the_workflow_of_the_docs_runs(project: pytest.Pytester) -> None:

@@ -1,4 +1,4 @@
-"""What stands of a run that a session goes on with."""
+"""What stands of a run that a session resumes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_session_goes_on_only_with_a_run_of_its_kind(tmp_path: Path, name: str
     elif name == "latest":
         assert open_run(tmp_path, options, race) is None
     else:
-        what = f"run {killed.id} is a race of net, .* To go on with it: pytest-ngraph advise net --resume={killed.id}"
+        what = f"run {killed.id} is a race of net, .* To resume it: pytest-ngraph advise net --resume={killed.id}"
         with pytest.raises(UsageError, match=what):
             open_run(tmp_path, options, race)
 

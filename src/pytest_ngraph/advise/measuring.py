@@ -192,7 +192,7 @@ def measuring(
         devices: the devices of the cases.
         between: how much processes of the same code differ.
         workload: what the race is about.
-        resumed: the race to go on with, or `latest` for the newest unfinished one; empty for a new one.
+        resumed: the race to resume, or `latest` for the newest unfinished one; empty for a new one.
 
     Raises:
         UsageError: there is no such run, or it is no race of this workload.

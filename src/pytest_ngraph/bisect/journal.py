@@ -1,4 +1,4 @@
-"""The journal of a bisection: what was asked for, and every reply of the gate. An interrupted bisection goes on."""
+"""The journal of a bisection, from which `--resume` continues: what was asked for, and every reply of the gate."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Journal:
 
     @classmethod
     def reopen(cls, store: Path, name: str) -> Journal:
-        """Go on with a bisection. Raise `UsageError` if there is none of this name that has not ended."""
+        """Resume a bisection. Raise `UsageError` if there is none of this name that has not ended."""
         known = unfinished(store)
         if name == LATEST and not known:
             raise UsageError(f"{store} has no bisection that was interrupted. Begin one: pytest-ngraph bisect GOOD BAD")

@@ -37,7 +37,7 @@ class Points(Protocol):
 
     @property
     def ends(self) -> Mapping[str, str]:
-        """What replaces the ends that were asked for when a bisection goes on: a branch may have moved since."""
+        """What replaces the ends that were asked for when a bisection is resumed: a branch may have moved since."""
         ...
 
     @property

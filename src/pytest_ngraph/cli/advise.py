@@ -176,11 +176,11 @@ def _print(found: Answer, parsed: argparse.Namespace) -> None:
 
 
 def _next_step(parsed: argparse.Namespace, run_id: str) -> str:
-    """Return how an interrupted race goes on: by the whole command, as other options would ask something else."""
+    """Return how an interrupted race is resumed: by the whole command, as other options would ask something else."""
     if run_id not in run_ids(parsed.store):
         return "Nothing was measured so far."
     words = [word for word in parsed.words if not word.startswith("--resume=")]
-    return f"To go on: {shlex.join(['pytest-ngraph', *words, f'--resume={run_id}'])}"
+    return f"To resume: {shlex.join(['pytest-ngraph', *words, f'--resume={run_id}'])}"
 
 
 def _devices(parsed: argparse.Namespace) -> list[Device]:

@@ -49,7 +49,7 @@ def declare(commands: Any) -> None:
     parser.add_argument("--level", type=share, metavar="SHARE", help="chance of a false accusation; 1%%")
     parser.add_argument("--margin", type=share, metavar="SHARE", help="slowdown that is tolerated; 1%%")
     parser.add_argument(
-        "--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with one that was interrupted"
+        "--resume", nargs="?", const="latest", default="", metavar="ID", help="continue one that was interrupted"
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     add_store(parser)
@@ -77,7 +77,7 @@ def _run(parsed: argparse.Namespace) -> int:
         gate = JournaledGate(points.gate(asked, journal.folder), journal)
         outcome = bisect(asked, points, gate, lambda line: print(line, file=sys.stderr, flush=True))
     except KeyboardInterrupt:
-        print(f"\npytest-ngraph: interrupted. Go on: pytest-ngraph bisect --resume={journal.name}", file=sys.stderr)
+        print(f"\npytest-ngraph: interrupted. To resume: pytest-ngraph bisect --resume={journal.name}", file=sys.stderr)
         return INTERRUPTED
     except UsageError:
         journal.remove()
@@ -120,7 +120,7 @@ def _asked(parsed: argparse.Namespace) -> Any:
 
 
 def _refuse_others(parsed: argparse.Namespace) -> None:
-    """Raise `UsageError` for what a bisection that goes on was asked for before."""
+    """Raise `UsageError` for what a resumed bisection was asked for before."""
     given = {
         "GOOD": parsed.good,
         "--case": parsed.case,
@@ -134,4 +134,4 @@ def _refuse_others(parsed: argparse.Namespace) -> None:
         "pytest's arguments": parsed.arguments,
     }
     if others := [name for name, value in given.items() if value]:
-        raise UsageError(f"--resume goes on with what was asked before: leave out {', '.join(others)}.")
+        raise UsageError(f"--resume continues what was asked before: leave out {', '.join(others)}.")

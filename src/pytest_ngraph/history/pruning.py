@@ -123,7 +123,7 @@ def _of_baselines(folder: Path) -> dict[str, str]:
 
 
 def _why_needed(path: Path) -> str:
-    """Return why a run may not be forgotten: a session writes to it, or can go on with it, or it is damaged."""
+    """Return why a run may not be forgotten: a session writes to it, or can resume it, or it is damaged."""
     if store.is_live(path.parent, path.stem):
         return "being measured"
     try:

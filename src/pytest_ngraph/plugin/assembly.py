@@ -165,7 +165,7 @@ def _baselines(chosen: Options, site: Site, resumed: ResumedRun | None) -> list[
 
 
 def _resumed(chosen: Options) -> ResumedRun | None:
-    """Return the run that this session goes on with; None for a new one."""
+    """Return the run that this session resumes; None for a new one."""
     if not (chosen.resume.run and chosen.measures):
         return None
     from pytest_ngraph.session.resume import open_run

@@ -21,7 +21,7 @@ OUTPUTS: dict[str, object] = {
     "benchmark_autosave": False,
     "benchmark_save": None,
 }
-"""Options of the night that are not this run's: files that it writes, and the run that it goes on with."""
+"""Options of the night that are not this run's: files that it writes, and the run that it resumes."""
 
 
 class LinkStep(CacheKey):

@@ -49,7 +49,7 @@ def _site(session: Session) -> str:
 
 
 def _unfinished(session: Session) -> Iterator[str]:
-    """Yield which run this session goes on with, or could go on with."""
+    """Yield which run this session resumes, or could resume."""
     options = session.options
     if session.resumed is not None:
         yield session.resumed.description
@@ -60,7 +60,7 @@ def _unfinished(session: Session) -> Iterator[str]:
 
         with suppress(StoreError):  # a store that cannot be read is reported when it is needed
             if run := last_unfinished(options.store):
-                yield f"run {run} was not finished: --ngraph-resume goes on with it"
+                yield f"run {run} was not finished: --ngraph-resume continues it"
 
 
 def summarise(reporter: pytest.TerminalReporter) -> None:
@@ -102,7 +102,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         reporter.write_line(result.saved)
     if result.unmeasured and result.run.id:
         every = counted(len(result.run.planned), "case")
-        why = NOT_ASKED_FOR if result.whole else "the run ended before: --ngraph-resume goes on"
+        why = NOT_ASKED_FOR if result.whole else "the run ended before: --ngraph-resume continues it"
         reporter.write_line(f"{len(result.unmeasured):,} of {every} not measured, because {why}.", yellow=True)
     if options.advise:
         for text in advice(result, "" if is_found else place, width):

@@ -43,10 +43,10 @@ class Axis(Generic[Value]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeOptions:
-    """When a run ends, and how it goes on.
+    """When a run ends, and how it is resumed.
 
     Attributes:
-        run: The run to go on with; empty for a new one.
+        run: The run to resume; empty for a new one.
         retries: How often a case is measured again that was running when its run died.
         retry_failed: Whether cases are measured again that failed in a way that may have been chance.
         max_seconds: No group of cases begins after this time; None for no limit.

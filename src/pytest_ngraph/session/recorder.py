@@ -1,4 +1,4 @@
-"""Records go to the store: into a new run, or into the one that the session goes on with."""
+"""Records go to the store: into a new run, or into the one that the session resumes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Recorder:
 
     Args:
         store: folder of the store.
-        resumed: run that the session goes on with; None for a new one.
+        resumed: run that the session resumes; None for a new one.
         planned: returns the ids of the cases that tests will ask for.
         source: returns what is measured, as in `Journal`.
 

@@ -45,7 +45,7 @@ class Kept(Mapping[Case, Record]):
 
 
 class ResumedRun:
-    """A run that this session goes on with.
+    """A run that this session resumes.
 
     Args:
         run: the run, or its outline.
@@ -129,7 +129,7 @@ class ResumedRun:
         count = len(self.ids)
         measured = f"{count} of {len(self.run.planned) or count} cases have a record"
         dropped = f"; left out: {'; '.join(self.run.dropped)}" if self.run.dropped else ""
-        return f"going on with run {self.run.id}: {measured}{dropped}"
+        return f"resuming run {self.run.id}: {measured}{dropped}"
 
     @property
     def notes(self) -> Iterator[str]:
@@ -159,7 +159,7 @@ class ResumedRun:
 
 
 def open_run(folder: Path, options: ResumeOptions, race: str = "") -> ResumedRun | None:
-    """Return the run of the store in this folder to go on with; None where there is nothing to go on with.
+    """Return the run of the store in this folder to resume; None where there is none.
 
     Args:
         race: the workload, for a race; empty for a run of tests.
@@ -188,13 +188,13 @@ def open_run(folder: Path, options: ResumeOptions, race: str = "") -> ResumedRun
 
 
 def _of_another_kind(run: str, kind: str, asked: str) -> UsageError:
-    """Return the error for a run that cannot be gone on with. Kinds are the workloads of races; empty for tests."""
+    """Return the error for a run that cannot be resumed. Kinds are the workloads of races; empty for tests."""
     if kind:
         what, command = f"a race of {kind}", f"pytest-ngraph advise {kind} --resume={run}"
     else:
         what, command = "a run of tests", f"pytest --ngraph-resume={run}"
-    goes_on = f"advise {asked} goes on with races of {asked}" if asked else "pytest goes on with runs of tests"
-    return UsageError(f"run {run} is {what}, and {goes_on}. To go on with it: {command}.")
+    resumed = f"advise {asked} resumes races of {asked}" if asked else "pytest resumes runs of tests"
+    return UsageError(f"run {run} is {what}, and {resumed}. To resume it: {command}.")
 
 
 def _newest_to_retry(folder: Path) -> str | None:

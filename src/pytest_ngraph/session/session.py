@@ -41,7 +41,7 @@ class Session:
         extra_metrics: computes the users' own metrics from some records.
         against: base that is measured beside the cases; None for none.
         baselines: stored baselines that records are compared with.
-        resumed: run that this session goes on with; None for a new one.
+        resumed: run that this session resumes; None for a new one.
         site: where cases are measured; this machine unless given.
         source: returns what is measured, as in `store.Journal`.
 

@@ -37,7 +37,7 @@ class SessionBench:
         recorder: where phases and devices are noted.
         progress: hears what is being measured.
         against: base that is measured beside the cases; None for none.
-        resumed: run that this session goes on with; None for a new one.
+        resumed: run that this session resumes; None for a new one.
         is_over: whether the time of the session is over.
         limits: returns the limits on metrics that follow from rounds, by case, and how many comparisons share the
             chance of an error.
@@ -170,7 +170,7 @@ class SessionBench:
         if not self._site.is_here:
             return "devices of a cluster compile a case when they measure it"
         if self._resumed is not None:
-            return "a run that goes on compiles each case by itself, to know it if compiling ends the run again"
+            return "a resumed run compiles each case by itself, to know it if compiling ends the run again"
         return ""
 
     def _settings(self, asked: Asked) -> Settings:

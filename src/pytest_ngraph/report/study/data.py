@@ -131,7 +131,7 @@ class Study:
     def _cut_short(self) -> Iterator[str]:
         if self.unmeasured:
             more = f"{counted(self.unmeasured, 'case')} more {'was' if self.unmeasured == 1 else 'were'} to be measured"
-            yield f"{more}: a run did not come to its end. pytest --ngraph-resume goes on with it."
+            yield f"{more}: a run did not come to its end. pytest --ngraph-resume continues it."
 
     @property
     def _fingerprints(self) -> pl.DataFrame:
