@@ -31,7 +31,7 @@ class Settings:
         warmup_s: most seconds of warming up.
         timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
         memory_bytes: resident memory of a worker and its children at which they are killed; None for no limit.
-        tails_s: seconds of single calls, timed one by one, per case of which they are asked.
+        tails_s: seconds of single calls, timed one by one, per case whose single calls are asked for.
         launch_s: seconds that one launch of a comparison with a base is measured for.
         load_s: seconds under load, per case of the objective `serving`.
         load_p99_s: under load, the time within which 99 of 100 requests must be answered.

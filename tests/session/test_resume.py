@@ -199,7 +199,7 @@ def test_a_record_without_a_profile_is_measured_again_where_one_is_asked_for(
     record = measured(CASE, 0.1, follows_from=made, profile=profile)
     resumed = ResumedRun(Run(id="1", records=(record,)), Journal(tmp_path, {}), 1)
     assert resumed.stands(CASE, lambda record: made, Asked(profiled={CASE} if asked else ())) is stands
-    said = ["1 case measured again: it was not profiled where the time goes."]
+    said = ["1 case measured again: its time was not profiled."]
     assert [note for note in resumed.notes if "again" in note] == said * (not stands)
 
 

@@ -18,7 +18,7 @@ from pytest_ngraph.record import Record
 FIRST_S = 0.5
 """Seconds of rounds per case in the first rung; each further rung takes twice as long."""
 FINALISTS = 3
-"""Of how many candidates it is measured what limits ask for. They are of different compilers."""
+"""Candidates of which what limits ask for is measured. They are of different compilers."""
 FINAL_SHARE = 0.4
 """The share of the budget that the rungs before the last one leave."""
 FINAL_ROUNDS = 0.3

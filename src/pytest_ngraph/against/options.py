@@ -15,23 +15,23 @@ class GateOptions:
     """What a run is compared with, and which verdicts fail a test.
 
     Attributes:
-        against: The git revision to compare with; empty for none. With `history`, the anchor; empty for that of the
+        against: the git revision to compare with; empty for none. With `history`, the anchor; empty for that of the
             last night.
-        history: Whether cases are measured beside an anchor for a history, which fails nothing.
-        against_python: The interpreter of the environment to compare with; empty for none.
-        calibrate: Whether to compare every case with itself, to learn this machine's noise.
-        margin: The slowdown that is tolerated, as a share.
-        level: The chance, over the whole run, of falsely calling a case regressed.
-        inconclusive: What happens to a test that noise left undecided.
-        broken_base: What happens where the base cannot be collected, built or run.
-        explain: Which cases are profiled, to say where they differ from their base; `all` also those without one.
-        untracked: Patterns of the files that git does not track, such as weights, and that the base reads, too.
-        launches: Fresh launches that a comparison may take; None for the usual number.
-        two_sided: Whether a case is unchanged only if it is surely not faster by more than the margin either.
-        threads: Cores that a comparison runs on; None for those of the device that other work leaves free.
-        compare: Names of the stored baselines to compare with.
-        save: The stored baseline that this run is added to; empty for none.
-        foreign_baseline: Whether baselines of other machines are accepted.
+        history: whether cases are measured beside an anchor for a history, which fails nothing.
+        against_python: the interpreter of the environment to compare with; empty for none.
+        calibrate: whether to compare every case with itself, to learn this machine's noise.
+        margin: the slowdown that is tolerated, as a share.
+        level: the chance, over the whole run, of falsely calling a case regressed.
+        inconclusive: what happens to a test that noise left undecided.
+        broken_base: what happens where the base cannot be collected, built or run.
+        explain: which cases are profiled, to say where they differ from their base; `all` also those without one.
+        untracked: patterns of the files that git does not track, such as weights, and that the base reads, too.
+        launches: fresh launches that a comparison may take; None for the usual number.
+        two_sided: whether an unchanged case is surely neither slower nor faster by more than the margin.
+        threads: cores that a comparison runs on; None for those of the device that other work leaves free.
+        compare: names of the stored baselines to compare with.
+        save: the stored baseline that this run is added to; empty for none.
+        foreign_baseline: whether baselines of other machines are accepted.
     """
 
     against: str = ""

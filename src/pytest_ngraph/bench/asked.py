@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Cases of which more is measured.
+    """Cases of which more than rounds is measured.
 
     Attributes:
-        alone: head and base are also launched alone, for figures that a process holding both cannot give.
-        calls: single calls are timed one by one.
-        tails: single calls of head and base are timed in turn as well, in further launches.
-        served: what serving them costs is measured, beside a base also what serving that costs.
-        profiled: it is profiled where their time goes.
-        compile_s: the seconds that compiling takes are needed: nothing else may compile meanwhile.
-        figures: something reads their figures, so that they are measured even if they equal their base's.
+        alone: cases whose head and base are also launched alone, for figures that a process holding both cannot give.
+        calls: cases whose single calls are timed one by one.
+        tails: cases whose single calls are also timed in turn with the base's, in further launches.
+        served: cases whose costs to serve are measured, and beside a base the costs to serve that.
+        profiled: cases whose time is profiled.
+        compile_s: cases whose seconds to compile are needed, so that nothing else may compile meanwhile.
+        figures: cases whose figures something reads, so that they are measured even if they equal their base's.
     """
 
     alone: Collection[Case] = ()
@@ -62,7 +62,7 @@ def lacking(record: Record, case: Case, asked: Asked) -> Iterator[str]:
     if case in asked.compile_s and record.lacks_compile_s:
         yield "its seconds to compile are not known"
     if case in asked.profiled and record.lacks_profile and not (compared and compared.problem):
-        yield "it was not profiled where the time goes"
+        yield "its time was not profiled"
     if compared is None or not compared.launches:
         return
     if case in asked.alone and not (compared.alone or compared.alone_problem):

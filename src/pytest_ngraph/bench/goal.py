@@ -25,7 +25,7 @@ from pytest_ngraph.stats import LEVEL, Estimate, intervals_of_rounds
 from pytest_ngraph.worker.measure import is_look
 
 SPARSE = 4
-"""An arm whose part was settled at one look runs in one cycle of so many until the next."""
+"""An arm whose part was settled at one look runs in one cycle in this many until the next look."""
 REACHED = "its group's question is answered"
 KNOWN = "its thresholds are surely kept or breached, or no further rounds can show it"
 UNLIMITED = "no threshold is about its rounds"
@@ -84,7 +84,7 @@ class Goal(Protocol):
         ...
 
     def is_reached(self, arms: Sequence[Contender], cycles: int) -> bool:
-        """Return whether these arms, which have not failed, need no more rounds after so many cycles."""
+        """Return whether these arms, which have not failed, need no more rounds after this many cycles."""
         ...
 
     def reason(self, case: Case) -> str:

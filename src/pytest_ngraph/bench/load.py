@@ -21,7 +21,7 @@ from pytest_ngraph.settings import Settings
 MOST_REQUESTS = 3000
 """Most requests of a rate: each is stored."""
 MOST_SHARES = 2
-"""A rate that is lower than the guess may take so many times its share of the seconds."""
+"""A rate that is lower than the guess may take this many times its share of the seconds."""
 
 
 class Serves(Protocol):

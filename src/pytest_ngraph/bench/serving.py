@@ -39,7 +39,7 @@ class Deployment:
 
 
 class ServingCosts:
-    """Measures the costs of the cases of which somebody asks for them.
+    """Measures the serving costs of the cases that were asked for.
 
     Args:
         asked: the cases whose costs are asked for.

@@ -26,7 +26,7 @@ LAUNCHES = 3
 
 
 class Block(NamedTuple):
-    """Single calls to time in one turn: `calls` of them, of every so many the last."""
+    """Single calls to time in one turn: `calls` of them, each the last of `every`."""
 
     calls: int
     every: int
@@ -92,7 +92,7 @@ class ComparesCalls(Protocol):
 
 
 def time_calls(arms: Sequence[TimesCalls], asked: Collection[Case], settings: Settings) -> None:
-    """Time single calls of the arms of which they are asked and that run one call at a time, a block each in turn."""
+    """Time single calls, a block of each arm in turn: of the arms that were asked for and run one call at a time."""
     order = random.Random(0)
     due = [arm for arm in arms if arm.case in asked and arm.has_single_calls]
     budgets = [Budget(settings, arm.seconds_per_call) for arm in due]

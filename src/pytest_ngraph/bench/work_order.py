@@ -34,7 +34,7 @@ class WorkOrder:
         threads: the most threads that a case computes with; None for as many as its device has.
         base: what the cases are compared with.
         rule: how a comparison is decided; None without a base.
-        asked: cases of which more is measured.
+        asked: cases of which more than rounds is measured.
         knowledge: what the goal of the settings decides by. Devices of a cluster decide by what holds in general.
         retries: how often devices measure a case again whose process died while it ran.
         retry_failed: whether devices measure again what failed there in a way that may have been chance.

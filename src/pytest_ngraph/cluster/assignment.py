@@ -107,11 +107,11 @@ class Task:
     Attributes:
         group: the group's number at the client.
         bases: the base's case of each case that has one, by the case's index in `cases`.
-        alone: indices of the cases of which each arm is also launched alone.
-        calls: indices of the cases of which single calls are timed.
-        tails: indices of the cases of which single calls are compared with the base's.
-        served: indices of the cases of which it is measured what serving them costs.
-        profiled: indices of the cases of which it is profiled where their time goes.
+        alone: indices of the cases whose head and base are also launched alone.
+        calls: indices of the cases whose single calls are timed.
+        tails: indices of the cases whose single calls are compared with the base's.
+        served: indices of the cases whose costs to serve are measured.
+        profiled: indices of the cases whose time is profiled.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
         by: who asks: the name in the client's certificate, or else `user@host`. It is what the client says.
     """

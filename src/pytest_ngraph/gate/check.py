@@ -99,12 +99,12 @@ def count_limits(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Seq
 
 
 def need_calls(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:
-    """Return the cases of which a threshold needs single calls; the arguments are those of `count_limits`."""
+    """Return the cases whose single calls a threshold needs; the arguments are those of `count_limits`."""
     return _needing(PERCENTILES, thresholds, cases)
 
 
 def need_costs(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:
-    """Return the cases of which a threshold needs what serving costs; the arguments are those of `count_limits`."""
+    """Return the cases whose serving costs a threshold needs; the arguments are those of `count_limits`."""
     return _needing(COSTS, thresholds, cases)
 
 

@@ -23,7 +23,8 @@ OUTSIDE = "what is outside of kernels, such as Python,"
 MOST_PARTS = 2
 """Modules, or kinds of operators, that a sentence names."""
 MOST_INFLATED = 1.2
-"""A profiled difference that is so many times the timed one is called what it is, and a part that is has no share."""
+"""A profiled difference that is more than this many times the timed one is called profiled, and a part that is has no
+share."""
 MOST_CHANGES = 3
 """Operations, fusions and kinds of kernels that it names."""
 

@@ -14,10 +14,10 @@ from pytest_ngraph.machine.machine import FINGERPRINT
 ENVIRONMENT = "environment"
 """The fact that names an environment, where the other tool names it."""
 FEW = 4
-"""Up to so many machines are taken to be machines. Of more, with hardly more results than machines, each is a container
-that gets another name every time."""
+"""Up to this many machines are taken to be machines. Of more, with hardly more results than machines, each is a
+container that gets another name every time."""
 SAME_S = 10.0
-"""Results of one commit and place are of one run up to so many seconds apart: a run writes several files in turn."""
+"""Results of one commit and place are of one run up to this many seconds apart: a run writes several files in turn."""
 
 
 class Place(NamedTuple):

@@ -112,7 +112,7 @@ def log_error(calls: Sequence[float], share: float) -> float:
 
 
 def _ends(calls: Floats, share: float, below: Floats, above: Floats) -> tuple[Floats, Floats]:
-    """Return the calls that lie so many ranks below and above a percentile; 0 and infinite beyond all; shape (n,)."""
+    """Return the calls that lie this many ranks below and above a percentile; 0 and infinite beyond all; shape (n,)."""
     count = calls.shape[1]
     ordered = np.pad(np.sort(calls, axis=1), ((0, 0), (1, 1)), constant_values=((0, 0), (0, math.inf)))
     first = np.floor(share * count - below + ROUNDING).astype(np.intp)

@@ -211,7 +211,7 @@ class Record:
 
     @property
     def lacks_profile(self) -> bool:
-        """Whether the case was measured, and it was not profiled where its time goes."""
+        """Whether the case was measured, and its time was not profiled."""
         return self.outcome == "measured" and not self.profile
 
     @property

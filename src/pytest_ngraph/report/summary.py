@@ -18,7 +18,7 @@ LEGEND = "* fastest   = not surely slower   ~ did not settle   ± half the 95 % 
 
 
 FEW = 4
-"""Up to so many workloads, a summary shows each of their cases unasked."""
+"""Up to this many workloads, a summary shows each of their cases unasked."""
 
 
 def summary(

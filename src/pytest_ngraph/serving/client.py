@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WINDOW_S, CALLS = 0.1, 2
-"""Memory is looked at after so many seconds, and at least so many calls."""
+"""Memory is looked at after this many seconds, and at least this many calls."""
 STEADY, SHARE, LONGEST_S = 3, 0.002, 20.0
-"""It is steady when it has grown by less than this share in so many windows in a row, at the latest after this time."""
+"""It is steady once it grew by less than this share in this many windows in a row, at the latest after this time."""
 
 
 def main() -> None:

@@ -46,10 +46,10 @@ class ResumeOptions:
     """When a run ends, and how it is resumed.
 
     Attributes:
-        run: The run to resume; empty for a new one.
-        retries: How often a case is measured again that was running when its run died.
-        retry_failed: Whether cases are measured again that failed in a way that may have been chance.
-        max_seconds: No group of cases begins after this time; None for no limit.
+        run: the run to resume; empty for a new one.
+        retries: how often a case is measured again that was running when its run died.
+        retry_failed: whether cases are measured again that failed in a way that may have been chance.
+        max_seconds: no group of cases begins after this time; None for no limit.
     """
 
     run: str = ""
@@ -67,14 +67,14 @@ class ClusterOptions:
     """Which scheduler to reach, and with which credentials.
 
     Attributes:
-        scheduler: Its address; empty to measure on this machine.
-        tls_ca: The authority's certificate, a PEM file.
-        tls_cert: This user's certificate, a PEM file.
-        tls_key: The key of that certificate, a PEM file.
-        insecure: Whether the connection to a scheduler on another machine may be unencrypted.
-        wait_s: Seconds to wait for absent devices.
-        send: Patterns of the project's files that are sent to devices; without any, all.
-        dry_run: Whether it is only listed what would be sent.
+        scheduler: its address; empty to measure on this machine.
+        tls_ca: the authority's certificate, a PEM file.
+        tls_cert: this user's certificate, a PEM file.
+        tls_key: the key of that certificate, a PEM file.
+        insecure: whether the connection to a scheduler on another machine may be unencrypted.
+        wait_s: seconds to wait for absent devices.
+        send: patterns of the project's files that are sent to devices; without any, all.
+        dry_run: whether the files that would be sent are only listed.
     """
 
     scheduler: str = ""
@@ -103,15 +103,15 @@ class Options:
     """The options of a run, checked.
 
     Attributes:
-        inventory: Device profiles by name.
-        without_base: Thresholds of the ini file that are left out: the run lacks the base that they compare with.
-        sizes: Axes of the user's own, by name; only those that the command line or the ini file names.
-        report: The folder for the report; None for none.
-        summary: The file for the Markdown that shows the run in a pull request; None for none.
+        inventory: device profiles by name.
+        without_base: thresholds of the ini file that are left out: the run lacks the base that they compare with.
+        sizes: axes of the user's own, by name; only those that the command line or the ini file names.
+        report: the folder for the report; None for none.
+        summary: the file for the Markdown that shows the run in a pull request; None for none.
         tails: whether single calls of every case are timed.
-        serving: whether it is measured what serving each case costs; else only where a threshold needs it.
+        serving: whether the costs of serving each case are measured; else only where a threshold needs them.
         precompile: how many processes compile ahead, before anything is measured; 0 to compile each group by itself.
-        advise: whether it is said at the end what to deploy.
+        advise: whether the run ends with what to deploy.
         reads_figures: whether the figures of every case are written somewhere, so that also a case that equals its
             base's is measured.
         measures: False where nothing is timed: tests are only listed, models are called once, or pytest-xdist

@@ -65,7 +65,8 @@ class Results:
     def metrics_around(self, case: Case, *, own: bool) -> Metrics:
         """Return the metrics of the records that a case's own metrics follow from.
 
-        own: whether to add the users' metrics, as far as they can be computed from the records so far.
+        Args:
+            own: whether to add the users' metrics, as far as they can be computed from the records so far.
         """
         from pytest_ngraph.metrics import compute
 

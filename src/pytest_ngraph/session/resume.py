@@ -209,7 +209,7 @@ def _record(found: Record | Entry) -> Record:
 
 
 def _is_known(found: Record | Entry) -> bool:
-    """Return whether it is known what a record follows from."""
+    """Return whether what a record follows from is known."""
     return bool(found.follows_from) if isinstance(found, Record) else found.trait.known
 
 

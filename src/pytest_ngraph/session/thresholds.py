@@ -55,8 +55,8 @@ class SessionThresholds:
     Args:
         thresholds: those that apply to the whole run.
         tails: whether single calls of every case are timed, whatever the thresholds are.
-        serving: whether it is measured what serving every case costs, likewise.
-        profiles: whether it is profiled where the time of every case goes.
+        serving: whether the costs of serving every case are measured, likewise.
+        profiles: whether every case is profiled.
         figures: whether something reads the figures of every case, besides thresholds and the options above.
 
     Attributes:

@@ -61,7 +61,7 @@ class Trait(NamedTuple):
     Attributes:
         key: everything else of a record that decides whether it still stands, as text; empty where a record has to be
             looked at by itself.
-        known: whether it is known what they follow from.
+        known: whether what they follow from is known.
         may_pass: as in `Record`.
     """
 

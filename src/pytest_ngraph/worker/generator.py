@@ -16,8 +16,8 @@ TIME = struct.Struct("d")
 """Seconds of the monotonic clock."""
 OWN = "own"
 AWAKE_S = 0.001
-"""On a core of its own it is awake so long before a request is due: a virtual machine wakes a process some tenths of a
-millisecond late."""
+"""On a core of its own it is awake this long before a request is due: a virtual machine wakes a process some tenths of
+a millisecond late."""
 
 
 def main() -> None:

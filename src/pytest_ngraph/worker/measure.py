@@ -22,7 +22,7 @@ WINDOWS = 3
 LOOK_GROWTH = 1.4
 """Looks at the precision are planned after 12, 17, 24, 34, 48, ... rounds: few, and none much later than needed."""
 UNTIMED = 20
-"""Of the calls of a turn, one in so many runs before them, untimed."""
+"""Timed calls of a turn for each untimed one, which runs before them."""
 LONG_CALL_S = 0.25
 """A call of at least this length fills the caches again in a small part of its time."""
 PIPELINED_BURSTS = 3
@@ -44,7 +44,7 @@ class Timed(Protocol):
 
 
 def untimed_calls(calls: int) -> int:
-    """Return how many calls run untimed before so many timed ones.
+    """Return how many calls run untimed before `calls` timed ones.
 
     The first calls of a turn find caches that other work has filled.
     """
@@ -62,7 +62,7 @@ def time_round(run: Run, stopwatch: Stopwatch, iterations: int, untimed: int = 0
 
 
 def time_calls(run: Run, stopwatch: Stopwatch, calls: int, every: int = 1) -> list[float]:
-    """Time `calls` calls one by one, of every so many the last, and return their seconds.
+    """Time `calls` calls one by one, each the last of `every`, and return their seconds.
 
     Some run before, untimed. Nothing that Python's garbage collector would look at is kept from one call to the next.
     """

@@ -206,7 +206,7 @@ class Worker:
         return {"elapsed_s": timed.elapsed_s, "counters": counted.events, "uncounted": counted.refused}
 
     def time_calls(self, *, calls: int, every: int, arm: str = HEAD) -> Answer:
-        """Time `calls` calls of a model one by one, of every so many the last."""
+        """Time `calls` calls of a model one by one, each the last of `every`."""
         model = self._models[arm]
         seconds = time_calls(model, model.stopwatch, calls, every)
         idle.wait()

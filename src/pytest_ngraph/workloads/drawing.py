@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array
 
 PADDED_SHARE = 4
-"""A mask's rows end in zeros over at most one in so many of their values."""
+"""A mask's rows end in zeros over at most 1/PADDED_SHARE of their values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.files import user_folder
 
 UNUSED_S = 30 * 24 * 3600
-"""Headers that nobody has used for so long are removed: each version of PyTorch has its own."""
+"""Headers that nobody has used for this long are removed: each version of PyTorch has its own."""
 
 
 @contextmanager

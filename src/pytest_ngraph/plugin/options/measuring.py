@@ -154,7 +154,7 @@ def declare(add: Declare) -> None:
 
 
 def advises(config: pytest.Config) -> bool:
-    """Whether it is said at the end what to deploy."""
+    """Whether the run ends with what to deploy."""
     return bool(config.getoption("ngraph_advise") or config.getini("ngraph_advise"))
 
 
@@ -170,7 +170,7 @@ def precompile(config: pytest.Config) -> int:
 
 
 def serving(config: pytest.Config) -> bool:
-    """Whether it is measured what serving each case costs."""
+    """Whether the costs of serving each case are measured."""
     return bool(config.getoption("ngraph_serving") or config.getini("ngraph_serving"))
 
 

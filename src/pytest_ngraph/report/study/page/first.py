@@ -26,7 +26,7 @@ MOST_LISTED = 5
 MOST_NAMED = 3
 MOST_PLACES = 4
 FEW = 4
-"""Up to so many workloads, their own rows are a summary."""
+"""Up to this many workloads, their own rows are a summary."""
 
 
 class Choice(NamedTuple):
