@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_ngraph_record(record: Record) -> None:
-    """Called with every record of the run, failed and skipped ones included: once it is stored, or could not be.
+    """Called with every record, also of failed and skipped cases, after it was stored or could not be stored.
 
     A resumed run also calls it with the records that it takes over, so that a case can come once in each session. The
     test of a record that could not be stored fails.
