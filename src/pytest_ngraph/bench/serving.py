@@ -15,7 +15,7 @@ from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.leftovers import MARK
 from pytest_ngraph.bench.process import WorkerFailed
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.worker_variables import COVERAGE
+from pytest_ngraph.bench.worker_variables import without_coverage
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import kinds
 from pytest_ngraph.costs import Costs, ServingLaunch
@@ -127,5 +127,4 @@ def variables_of(temporary: Path, target: Target) -> Mapping[str, str]:
         temporary: the folder with which it ends.
         target: the device, which is the only one of its kind that the process sees.
     """
-    own = {name: value for name, value in os.environ.items() if name not in COVERAGE}
-    return own | kinds.named(target.kind).only(target.index, os.environ) | {MARK: f"{temporary}#serving"}
+    return without_coverage() | kinds.named(target.kind).only(target.index, os.environ) | {MARK: f"{temporary}#serving"}

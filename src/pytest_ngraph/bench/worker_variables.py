@@ -35,9 +35,8 @@ def of_worker(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[str
             differ by up to 14 %.
     """
     threads = str(len(cores))
-    own = {name: value for name, value in os.environ.items() if name not in COVERAGE}
     return (
-        own
+        without_coverage()
         | (bound_threads(cores) if bound else {})
         | {
             "OMP_NUM_THREADS": threads,
@@ -50,6 +49,11 @@ def of_worker(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[str
             "TMPDIR": str(temporary),
         }
     )
+
+
+def without_coverage() -> dict[str, str]:
+    """Return this process's environment without the variables of coverage."""
+    return {name: value for name, value in os.environ.items() if name not in COVERAGE}
 
 
 def bound_threads(cores: Sequence[int]) -> dict[str, str]:

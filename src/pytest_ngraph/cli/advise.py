@@ -24,7 +24,7 @@ from pytest_ngraph.cli.arguments import (
     size,
 )  # fmt: skip
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.project import add_devices, inventory, store_folder
+from pytest_ngraph.cli.project import add_devices, import_from_here, inventory, store_folder
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.machine.machine import this_machine
@@ -122,7 +122,7 @@ def _axes(parsed: argparse.Namespace) -> Axes:
     devices = _devices(parsed)
     chosen = _chosen_compilers(parsed, devices[0].kind)
     case = _case(parsed, chosen[0])
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
+    import_from_here()
     workloads.check(case)
     if isinstance(workloads.family(case.workload), Imported):
         check_found(case.workload, "workload")

@@ -62,6 +62,18 @@ def add_store(parser: argparse.ArgumentParser, default: object = None) -> None:
     parser.add_argument("--store", type=path, default=default, metavar="DIR", help=STORE_HELP)
 
 
+def add_action(actions: Any, name: str, run: Any, help_: str) -> argparse.ArgumentParser:
+    """Add an action of a subcommand, such as `check` of `store`. Returns its parser.
+
+    Args:
+        actions: what `add_subparsers` returned.
+        run: gets the parsed arguments, and returns the exit status.
+    """
+    action: argparse.ArgumentParser = actions.add_parser(name, help=help_, description=help_)
+    action.set_defaults(run=run)
+    return action
+
+
 def path(text: str) -> Path:
     """Return the path, with `~` expanded: in `--store=~/runs` the shell leaves it as it is."""
     try:

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from pytest_ngraph.against.options import GateOptions
-from pytest_ngraph.cli.arguments import add_store, path, share
+from pytest_ngraph.cli.arguments import add_action, add_store, path, share
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import LATEST, baselines
 from pytest_ngraph.wording import counted
@@ -20,11 +20,10 @@ def declare(commands: Any) -> None:
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
     def add(name: str, run: Any, help_: str, *arguments: str) -> argparse.ArgumentParser:
-        action: argparse.ArgumentParser = actions.add_parser(name, help=help_, description=help_)
+        action = add_action(actions, name, run, help_)
         for argument in arguments:
             action.add_argument(argument.lower(), metavar=argument, type=path if argument == "FILE" else str)
         add_store(action)
-        action.set_defaults(run=run)
         return action
 
     add("list", _list, "list the baselines and how many runs each has")

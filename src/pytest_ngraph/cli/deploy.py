@@ -10,16 +10,13 @@ from typing import Any
 from pytest_ngraph import store
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, path
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.project import add_devices, inventory
+from pytest_ngraph.cli.project import add_devices, import_from_here, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device
-from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.record import Record
-from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
-from pytest_ngraph.system.files import compiled_folder
 
 WORTH_SAYING = 0.8
 """A folder that answers at less than this share of what was measured gets a line on it."""
@@ -54,7 +51,7 @@ def _run(parsed: argparse.Namespace) -> int:
     run = store.read(parsed.store, parsed.run_id)
     profiles = inventory(parsed)
     require_empty(parsed.output)
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
+    import_from_here()
     try:
         if not parsed.best:
             _deploy(choice.by_id(run, parsed.case), run, profiles, parsed.output)
@@ -82,7 +79,7 @@ def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path)
     from pytest_ngraph.deploy.readme import in_words
 
     target = choice.target_of(record, profiles)
-    settings = Settings(cache=compiled_folder(), needs_compile_s=False).on_machine(this_machine().memory_bytes)
+    settings = choice.settings_here()
     live = Live(sys.stdout)
     done = deploy(record, run, target, settings, folder, live)
     live.end(f"{record.case.id}: {folder}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.cli import credentials, fleet, limits
-from pytest_ngraph.cli.arguments import path
+from pytest_ngraph.cli.arguments import add_action, path
 from pytest_ngraph.cluster import check_libraries
 from pytest_ngraph.cluster.device.folder import DeviceFolder, default_folder
 from pytest_ngraph.cluster.device.unit import unit
@@ -36,10 +36,9 @@ def declare(commands: Any) -> None:
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
     def add(name: str, run: Any, help_: str) -> argparse.ArgumentParser:
-        action: argparse.ArgumentParser = actions.add_parser(name, help=help_, description=help_)
+        action = add_action(actions, name, run, help_)
         action.add_argument("--scheduler", required=True, metavar="tls://HOST:PORT", help="the cluster's scheduler")
         credentials.declare(action)
-        action.set_defaults(run=run)
         return action
 
     start = add("start", _start, "run as a device until Ctrl-C or SIGTERM; a measurement under way is finished first")

@@ -6,19 +6,15 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from pytest_ngraph import store
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, columns
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.project import add_devices, inventory
+from pytest_ngraph.cli.project import add_devices, import_from_here, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.record import Record
-from pytest_ngraph.settings import Settings
-from pytest_ngraph.system.files import compiled_folder
 
 
 def declare(commands: Any) -> None:
@@ -49,14 +45,14 @@ def _run(parsed: argparse.Namespace) -> int:
     _require_one_workload(records)
     profiles = inventory(parsed)
     targets = [choice.target_of(record, profiles, purpose="explain") for record in records]
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for workloads given as import strings
+    import_from_here()
 
     from pytest_ngraph.bench.explaining import explaining
     from pytest_ngraph.explain.explanation import explain
     from pytest_ngraph.report.explained import lines
 
     live = Live(sys.stderr)
-    settings = Settings(cache=compiled_folder(), needs_compile_s=False).on_machine(this_machine().memory_bytes)
+    settings = choice.settings_here()
     cases = [(record.case, target) for record, target in zip(records, targets, strict=True)]
     try:
         explained = explain(explaining(cases, settings, records[0].follows_from["graph"], live), parsed.depth)

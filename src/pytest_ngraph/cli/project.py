@@ -1,4 +1,4 @@
-"""Device profiles and store of the project in which a subcommand runs: those that its tests have, too.
+"""Device profiles, store and modules of the project in which a subcommand runs: those that its tests have, too.
 
 pytest reads `ngraph_devices` and `ngraph_store` from an ini file, which it looks for in the folder and then in those
 above. The subcommands look in the same files, in the same order, for these two keys.
@@ -50,6 +50,11 @@ def add_devices(parser: argparse.ArgumentParser) -> None:
 def inventory(parsed: argparse.Namespace) -> dict[str, Device]:
     """Return the built-in devices and those of the file that `--devices` or else the project names."""
     return load_inventory(parsed.devices or devices_file(Path.cwd()))
+
+
+def import_from_here() -> None:
+    """Have modules imported from the current folder, as `python -m pytest` does: workloads may be import strings."""
+    sys.path.insert(0, str(Path.cwd()))
 
 
 def devices_file(folder: Path) -> Path | None:

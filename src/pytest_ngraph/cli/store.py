@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from typing import Any
 
-from pytest_ngraph.cli.arguments import add_store
+from pytest_ngraph.cli.arguments import add_action, add_store
 from pytest_ngraph.wording import counted
 
 
@@ -15,9 +15,8 @@ def declare(commands: Any) -> None:
     actions = parser.add_subparsers(required=True, metavar="ACTION")
 
     def add(name: str, run: Any, help_: str) -> argparse.ArgumentParser:
-        action: argparse.ArgumentParser = actions.add_parser(name, help=help_, description=help_)
+        action = add_action(actions, name, run, help_)
         add_store(action)
-        action.set_defaults(run=run)
         return action
 
     add("check", _check, "find damaged lines in runs, baselines and summaries")

@@ -19,6 +19,7 @@ from pytest_ngraph.metrics.load import highest_rate
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Run
+from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.wording import listed
 
 MOST_IDS = 8
@@ -111,6 +112,11 @@ def target_of(
     if changes := _changes(before, case, target, host):
         raise UsageError(f"{case.id} is not what was measured: {'; '.join(changes)}. {again}")
     return target
+
+
+def settings_here(host: Host = THIS_MACHINE) -> Settings:
+    """Return how a case that was measured is compiled again: from the cache, within the memory of this machine."""
+    return Settings(cache=compiled_folder(), needs_compile_s=False).on_machine(host.machine.memory_bytes)
 
 
 def _changes(before: Mapping[str, Any], case: Case, target: Target, host: Host) -> Sequence[str]:

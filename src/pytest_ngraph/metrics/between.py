@@ -77,6 +77,11 @@ class Between:
         """The spread of the logarithm of a ratio of two cases' times, such as a speedup."""
         return self.of((1.0, -1.0))
 
+    @property
+    def pair_percent(self) -> float:
+        """By how many percent such a ratio may be off at 95 %, however well it was measured."""
+        return 100 * math.expm1(Uncertainty(0.0, self.pair).reach())
+
 
 IN_GENERAL = Between(
     process=Spread(PAIR.deviation / math.sqrt(2), PAIR.dof),

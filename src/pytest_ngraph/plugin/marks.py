@@ -16,7 +16,7 @@ from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.plugin import mark_values as read
 from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler
-from pytest_ngraph.session.options import Axis, Options
+from pytest_ngraph.session.options import DEFAULT_DEVICES, Axis, Options
 from pytest_ngraph.session.sizes import parse_whole
 from pytest_ngraph.worker.score import check_score
 
@@ -101,7 +101,7 @@ def cases(
     """Return the cases of a test: those of one group (all but the compiler) in a row, small batch sizes first."""
     if "workload" not in given:
         raise UsageError("mark ngraph needs a workload: ngraph(workload='resnet18').")
-    devices = options.devices.values(read.texts(given, "device", options.inventory), ("cpu",))
+    devices = options.devices.values(read.texts(given, "device", options.inventory), DEFAULT_DEVICES)
     batch_sizes = options.batch_sizes.values(read.each(given, "batch_size", parse_batch_size), (1,))
     precisions = options.precisions.values(read.texts(given, "precision", PRECISIONS), ("fp32",))
     objectives = options.objectives.values(read.texts(given, "objective", OBJECTIVES), ("latency",))

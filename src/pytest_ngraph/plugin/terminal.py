@@ -12,6 +12,7 @@ import pytest
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.outcomes import RESULT
+from pytest_ngraph.session.options import DEFAULT_DEVICES
 from pytest_ngraph.session.session import Session
 from pytest_ngraph.system.support import cannot_measure
 from pytest_ngraph.wording import counted, seen_from
@@ -45,7 +46,7 @@ def reached(session: Session) -> list[str]:
 
 def _site(session: Session) -> str:
     """Return what is measured on, as far as it is known so far."""
-    return session.site.describe(session.options.devices.values(None, ("cpu",)))
+    return session.site.describe(session.options.devices.values(None, DEFAULT_DEVICES))
 
 
 def _unfinished(session: Session) -> Iterator[str]:

@@ -6,11 +6,12 @@ import pytest
 
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.plugin.assembly import BASE, SESSION, written
+from pytest_ngraph.plugin.options.reading import is_on
 
 
 def listing(config: pytest.Config) -> int | None:
     """Print the files that would be sent, and return pytest's exit status; None unless that is asked for."""
-    if not (config.getoption("ngraph_dry_run") or config.getini("ngraph_dry_run")):
+    if not is_on(config, "dry_run"):
         return None
     config._do_configure()  # as pytest does for --markers
     chosen = config.stash[SESSION].options

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+from pytest_ngraph.gate.metric_verdict import MetricVerdict
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.report.table import Column, fitting, row
@@ -35,7 +36,7 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     rows = by_severity(verdicts)
     columns = _columns(rows, width - len(INDENT))
     lines = [
-        Line(f"Against {rows[0].against}: {_counts(rows)}", "heading"),
+        Line(f"Against {rows[0].against}: {numbers_of(rows)}", "heading"),
         Line(INDENT + row(columns, None).rstrip(), "note"),
         *(Line(INDENT + row(columns, i).rstrip(), STYLES.get(v.name, "plain")) for i, v in enumerate(rows)),
     ]
@@ -56,9 +57,10 @@ def by_severity(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda v: (ORDER.index(v.name), -v.ratio.value if v.ratio else 0.0))
 
 
-def _counts(verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(verdict.name for verdict in verdicts)
-    return ", ".join(f"{counts[name]} {name}" for name in ORDER if counts[name])
+def numbers_of(verdicts: Iterable[Verdict | MetricVerdict]) -> str:
+    """Return how many verdicts have each name, the worst first: `1 regressed, 3 unchanged`."""
+    numbers = Counter(verdict.name for verdict in verdicts)
+    return ", ".join(f"{numbers[name]} {name}" for name in ORDER if numbers[name])
 
 
 def _columns(verdicts: Sequence[Verdict], width: int) -> list[Column]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
@@ -12,7 +11,7 @@ from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Metrics, Scope
-from pytest_ngraph.metrics.between import Between, Uncertainty
+from pytest_ngraph.metrics.between import Between
 from pytest_ngraph.metrics.text import in_words, with_interval
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.wording import listed
@@ -52,8 +51,7 @@ def _section(heading: str, texts: Iterable[str], width: int, style: Style = "pla
 
 def _about_pairs(between: Between) -> str:
     """Return what the intervals of ratios of two cases include, in words."""
-    share = 100 * math.expm1(Uncertainty(0.0, between.pair).reach())
-    return f"95 % intervals, of which ± {share:.1f} % between processes"
+    return f"95 % intervals, of which ± {between.pair_percent:.1f} % between processes"
 
 
 def _friction(metrics: Metrics) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from pytest_ngraph.gate.metric_verdict import MetricVerdict
-from pytest_ngraph.report.comparison import ORDER, STYLES
+from pytest_ngraph.report.comparison import ORDER, STYLES, numbers_of
 from pytest_ngraph.report.lines import Line, wrapped
 
 
@@ -15,7 +15,7 @@ def metric_comparison(verdicts: Sequence[MetricVerdict], width: int) -> list[Lin
     lines: list[Line] = []
     for against in dict.fromkeys(verdict.against for verdict in verdicts):
         own = metrics_by_severity([verdict for verdict in verdicts if verdict.against == against])
-        lines += [Line(""), Line(f"Metrics against {against}: {_counts(own)}", "heading")]
+        lines += [Line(""), Line(f"Metrics against {against}: {numbers_of(own)}", "heading")]
         for verdict in own:
             if verdict.name != "unchanged":
                 lines += wrapped(verdict.text, width, STYLES.get(verdict.name, "plain"))
@@ -29,8 +29,3 @@ def metric_comparison(verdicts: Sequence[MetricVerdict], width: int) -> list[Lin
 def metrics_by_severity(verdicts: Sequence[MetricVerdict]) -> list[MetricVerdict]:
     """Return the verdicts, the worst first, and those with the same name by p-value."""
     return sorted(verdicts, key=lambda verdict: (ORDER.index(verdict.name), verdict.p))
-
-
-def _counts(verdicts: Sequence[MetricVerdict]) -> str:
-    counts = Counter(verdict.name for verdict in verdicts)
-    return ", ".join(f"{counts[name]} {name}" for name in ORDER if counts[name])

@@ -41,6 +41,10 @@ class Axis(Generic[Value]):
         return tuple(value for value in mark if value in self.command_line)
 
 
+DEFAULT_DEVICES = ("cpu",)
+"""Where neither a mark nor an option names devices."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeOptions:
     """When a run ends, and how it is resumed.
@@ -74,7 +78,6 @@ class ClusterOptions:
         insecure: whether the connection to a scheduler on another machine may be unencrypted.
         wait_s: seconds to wait for absent devices.
         send: patterns of the project's files that are sent to devices; without any, all.
-        dry_run: whether the files that would be sent are only listed.
     """
 
     scheduler: str = ""
@@ -84,7 +87,6 @@ class ClusterOptions:
     insecure: bool = False
     wait_s: float = 0.0
     send: tuple[str, ...] = ()
-    dry_run: bool = False
 
     @property
     def endpoint(self) -> Endpoint:

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, lines, named, path, positive
+from pytest_ngraph.plugin.options.reading import ONE, Declare, is_on, lines, named, path, positive
 from pytest_ngraph.session.options import ClusterOptions
 
 DEFAULTS = ClusterOptions()
@@ -66,10 +66,9 @@ def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
         tls_ca=_file(config, "tls_ca"),
         tls_cert=_file(config, "tls_cert"),
         tls_key=_file(config, "tls_key"),
-        insecure=bool(config.getoption("ngraph_insecure_cluster") or config.getini("ngraph_insecure_cluster")),
+        insecure=is_on(config, "insecure_cluster"),
         wait_s=positive(config, "wait_for_devices", DEFAULTS.wait_s, or_zero=True),
         send=tuple(lines(config, "ngraph_send")),
-        dry_run=bool(config.getoption("ngraph_dry_run") or config.getini("ngraph_dry_run")),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, lines, named, share, single, whole
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, is_on, lines, named, share, single, whole
 from pytest_ngraph.settings import Explained
 from pytest_ngraph.system.git import answers
 
@@ -147,7 +147,7 @@ def declare(add: Declare) -> None:
 def read(config: pytest.Config) -> GateOptions:
     """Return the options of this run. Raises `UsageError` for values that do not fit together."""
     against, against_python = named(config, "against"), named(config, "against_python")
-    calibrates = bool(config.getoption("ngraph_calibrate") or config.getini("ngraph_calibrate"))
+    calibrates = is_on(config, "calibrate")
     anchor = named(config, "history")
     if sum(map(bool, (against, against_python and not anchor, calibrates, anchor))) > 1:
         raise UsageError(
@@ -177,11 +177,11 @@ def read(config: pytest.Config) -> GateOptions:
         explain=cast("Explained", choice(config, "explain", get_args(Explained), "none" if anchor else "regressed")),
         untracked=tuple(lines(config, "ngraph_untracked")),
         launches=whole(config, "launches"),
-        two_sided=bool(config.getoption("ngraph_two_sided") or config.getini("ngraph_two_sided")),
+        two_sided=is_on(config, "two_sided"),
         threads=whole(config, "gate_threads"),
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,
-        foreign_baseline=bool(config.getoption("ngraph_foreign_baseline") or config.getini("ngraph_foreign_baseline")),
+        foreign_baseline=is_on(config, "foreign_baseline"),
     )
 
 

@@ -12,6 +12,7 @@ from pytest_ngraph.plugin.options.reading import (
     ONE,
     Declare,
     choice,
+    is_on,
     path,
     positive,
     seconds,
@@ -155,7 +156,7 @@ def declare(add: Declare) -> None:
 
 def advises(config: pytest.Config) -> bool:
     """Whether the run ends with what to deploy."""
-    return bool(config.getoption("ngraph_advise") or config.getini("ngraph_advise"))
+    return is_on(config, "advise")
 
 
 def precompile(config: pytest.Config) -> int:
@@ -171,7 +172,7 @@ def precompile(config: pytest.Config) -> int:
 
 def serving(config: pytest.Config) -> bool:
     """Whether the costs of serving each case are measured."""
-    return bool(config.getoption("ngraph_serving") or config.getini("ngraph_serving"))
+    return is_on(config, "serving")
 
 
 def read(config: pytest.Config) -> Settings:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_ngraph import compilers
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare
+from pytest_ngraph.plugin.options.reading import ONE, Declare, is_on
 
 if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
@@ -64,9 +64,7 @@ def declare(add: Declare) -> None:
 
 def reads_figures(config: pytest.Config) -> bool:
     """Whether an option writes the figures of every case: the report, and files of pytest-benchmark."""
-    return bool(config.getoption("ngraph_report") or config.getini("ngraph_report")) or any(
-        config.getoption(f"benchmark_{name}", None) for name in FILES_OF_FIGURES
-    )
+    return is_on(config, "report") or any(config.getoption(f"benchmark_{name}", None) for name in FILES_OF_FIGURES)
 
 
 def thresholds(config: pytest.Config, *, has_base: bool) -> dict[str, tuple[Threshold, ...]]:

@@ -59,6 +59,11 @@ def single(config: pytest.Config, name: str) -> str | None:
     return typed or ini or None
 
 
+def is_on(config: pytest.Config, name: str) -> bool:
+    """Return whether `--ngraph-NAME`, or else its ini key, switches something on."""
+    return bool(config.getoption(f"ngraph_{name}") or config.getini(f"ngraph_{name}"))
+
+
 def named(config: pytest.Config, name: str) -> str:
     """Return the name that `--ngraph-NAME` gives; empty where it is not given."""
     return single(config, name) or ""

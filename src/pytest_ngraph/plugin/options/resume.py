@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, named, positive, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, is_on, named, positive, single
 from pytest_ngraph.session.options import NEWEST_UNFINISHED, ResumeOptions
 
 DEFAULTS = ResumeOptions()
@@ -54,7 +54,7 @@ def read(config: pytest.Config) -> ResumeOptions:
     return ResumeOptions(
         run=run,
         retries=_retries(config),
-        retry_failed=bool(config.getoption("ngraph_retry_failed") or config.getini("ngraph_retry_failed")),
+        retry_failed=is_on(config, "retry_failed"),
         max_seconds=positive(config, "max_seconds", 0.0) or None,
     )
 

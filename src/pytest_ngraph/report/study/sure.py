@@ -53,8 +53,7 @@ def is_surely_above_one(ratio: Estimate, between: Between) -> bool:
 
 def pair_in_words(between: Between) -> str:
     """Return by how much two processes of the same code differ: `± 4.5 % at 95 %, as on machines in general`."""
-    share = 100 * math.expm1(Uncertainty(0.0, between.pair).reach())
-    return f"± {share:.1f} % at 95 %, {between.source}"
+    return f"± {between.pair_percent:.1f} % at 95 %, {between.source}"
 
 
 def throughput(row: dict[str, Any]) -> Estimate:
