@@ -93,7 +93,7 @@ def test_one_without_pytest_ngraph_shows_how_to_install_it(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("answer", [[], ["no answer"], ["1"], ["[]"]])
 def test_what_does_not_answer_is_no_interpreter(tmp_path: Path, answer: list[str]) -> None:
-    with pytest.raises(UsageError, match=r"does not answer like a Python interpreter\. Give the path of a Python"):
+    with pytest.raises(UsageError, match=r"like a Python interpreter \(no reason given\)\. Give the path of"):
         FromInterpreter(printing(tmp_path, *answer), tmp_path)
 
 

@@ -14,6 +14,7 @@ from wheels import wheel
 from pytest_ngraph.bisect.installing import build
 from pytest_ngraph.bisect.interpreter import Interpreter, described
 from pytest_ngraph.bisect.libraries import Change, Package, changes
+from pytest_ngraph.errors import UsageError
 
 BACKEND = """
 import pathlib, sys
@@ -49,6 +50,15 @@ def information(python: str) -> Path:
     """Return the folder in which an environment describes `heavy`."""
     (found,) = Path(python).parents[1].glob("lib/python*/site-packages/heavy-1.0.dist-info")
     return found
+
+
+@pytest.mark.parametrize("answer", ["", "welcome", "1", "[]"])
+def test_what_does_not_answer_is_no_interpreter(tmp_path: Path, answer: str) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    python.chmod(0o755)
+    with pytest.raises(UsageError, match=r"--python=.* does not answer like a Python interpreter \(no reason given\)"):
+        described(str(python), "--python")
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -17,10 +15,11 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import WITHOUT_FOLDER, search_path
 from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.interpreter import ask, no_interpreter
 from pytest_ngraph.system.relocation import project_path
 from pytest_ngraph.wording import changes
 
-TIMEOUT_S = 120.0
+OPTION = "--ngraph-against-python"
 OWN = "pytest-ngraph"
 QUERY = f"""
 {WITHOUT_FOLDER}
@@ -30,7 +29,6 @@ import pytest_ngraph.worker.worker
 from pytest_ngraph.system.installed import library_versions
 print(json.dumps([sysconfig.get_path("purelib"), library_versions()]))
 """
-PATH_OF_ONE = "Give the path of a Python interpreter, such as other-environment/bin/python."
 
 
 class FromInterpreter:
@@ -82,34 +80,26 @@ def _libraries(python: str) -> dict[str, str]:
     Raises:
         UsageError: it cannot be run, is of this environment, or has no pytest-ngraph of this version.
     """
-    try:
-        ended = subprocess.run([python, "-c", QUERY], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"--ngraph-against-python={python} cannot be run ({error}). {PATH_OF_ONE}") from None
-    if ended.returncode:
-        said = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
+    answer = ask(python, QUERY, OPTION)
+    if answer.data is None:
         raise UsageError(
-            f"--ngraph-against-python={python} has no {OWN} of this version ({said}). Install it there: "
+            f"{OPTION}={python} has no {OWN} of this version ({answer.said}). Install it there: "
             f"{python} -m pip install {OWN}"
         )
     here = library_versions()
     try:
-        packages, versions = json.loads(
-            ended.stdout.splitlines()[-1]
-        )  # the environment may print lines of its own before
-    except (IndexError, TypeError, ValueError):
-        raise UsageError(
-            f"--ngraph-against-python={python} does not answer like a Python interpreter. {PATH_OF_ONE}"
-        ) from None
+        packages, versions = answer.data
+    except (TypeError, ValueError):
+        raise no_interpreter(OPTION, python, answer.said) from None
     if versions == here and os.path.realpath(packages) == os.path.realpath(sysconfig.get_path("purelib")):
         raise UsageError(
-            f"--ngraph-against-python={python} belongs to the environment that runs pytest: nothing would differ. Give "
+            f"{OPTION}={python} belongs to the environment that runs pytest: nothing would differ. Give "
             f"the interpreter of another environment, or compare every case with itself: --ngraph-calibrate."
         )
     theirs, own = versions.get(OWN), here.get(OWN)
     if theirs != own:
         raise UsageError(
-            f"--ngraph-against-python={python} has {OWN} {theirs}, but this environment has {own}: the difference "
+            f"{OPTION}={python} has {OWN} {theirs}, but this environment has {own}: the difference "
             f"between them would be measured as well. Install the same there: {python} -m pip install {OWN}=={own}"
         )
     return dict(versions)

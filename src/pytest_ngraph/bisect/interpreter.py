@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_ngraph.bisect.libraries import Package
-from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import WITHOUT_FOLDER
+from pytest_ngraph.system.interpreter import ask, no_interpreter
 
-TIMEOUT_S = 120.0
 QUERY = f"""
 {WITHOUT_FOLDER}
 import hashlib, json, pathlib, platform, re, sysconfig
@@ -70,18 +67,11 @@ def described(python: str, option: str) -> Interpreter:
         option: the option that names it.
 
     Raises:
-        UsageError: it cannot be run.
+        UsageError: it cannot be run, or is no interpreter.
     """
-    step = "Give the path of a Python interpreter, such as environment/bin/python."
-    try:
-        ended = subprocess.run([python, "-c", QUERY], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"{option}={python} cannot be run ({error}). {step}") from None
-    try:
-        found = json.loads(ended.stdout.splitlines()[-1])  # the environment may print lines of its own before
-    except (IndexError, ValueError):
-        said = (ended.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise UsageError(f"{option}={python} does not answer like a Python interpreter ({said}). {step}") from None
+    found, said = ask(python, QUERY, option)
+    if not isinstance(found, dict):
+        raise no_interpreter(option, python, said)
     packages: dict[str, Package] = {}
     for each in found["packages"]:
         origin = each.pop("origin")
