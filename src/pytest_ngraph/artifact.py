@@ -18,7 +18,7 @@ Kind = str
 """A kind of device: `cpu`, `cuda`, `xpu`, ..., each a file of `compilers/kinds/`."""
 LISTS = (
     "unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random", "operators",
-    "custom_ops",
+    "custom_ops", "data_dependent",
 )  # fmt: skip
 """Fields of `Artifact` that are tuples."""
 CAVEAT = "caveat"
@@ -92,7 +92,7 @@ class Artifact:
         onnx: the ONNX file at the case's batch size, or None (a PyTorch workload).
         export_error: why there is no program, when the model builds but `torch.export` refuses it.
         quantized: whether the graph contains operators that round to eight bits.
-        data_dependent: whether values may decide how large the outputs are.
+        data_dependent: which of `output_names` have a number of rows that values decide, or may decide.
         digest: SHA-256 of the graph and its weights.
         inputs_digest: SHA-256 of the values of the inputs.
         model: parameters and operations.
@@ -115,7 +115,7 @@ class Artifact:
     onnx: Path | None = None
     export_error: str = ""
     quantized: bool = False
-    data_dependent: bool = False
+    data_dependent: tuple[str, ...] = ()
     digest: str = ""
     inputs_digest: str = ""
     model: Model = field(default_factory=Model)

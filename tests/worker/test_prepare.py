@@ -74,7 +74,7 @@ def run(
     compiler: str = "counting",
     *,
     refused: str = "",
-    data_dependent: bool = False,
+    data_dependent: tuple[str, ...] = (),
     is_onnx: bool = False,
     length: int = 3,
     value: float = 1.0,
@@ -142,7 +142,7 @@ def test_a_program_whose_sizes_depend_on_values_is_compiled_for_each_input(compi
     """A trace of it holds the sizes that these values have given."""
     cache = Cache(tmp_path / "cache")
     for value, compiled in ((1.0, 1), (3.0, 2), (1.0, 2)):
-        run(tmp_path, cache, data_dependent=True, value=value)
+        run(tmp_path, cache, data_dependent=("output",), value=value)
         assert compiler.compiled == compiled
 
 

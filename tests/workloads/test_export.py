@@ -140,7 +140,7 @@ def test_a_module_that_cannot_be_exported_still_has_a_reference(tmp_path: Path) 
     assert artifact.export_error
     assert "\n" not in artifact.export_error
     assert re.search(r"\(.*nets_to_export\.py, line \d+, in forward\)$", artifact.export_error)
-    assert artifact.data_dependent
+    assert not artifact.data_dependent, "its rows are the samples"
     assert len(artifact.digest) == 64
     assert artifact.reference()[0].shape == (2, 4)
 
@@ -156,7 +156,9 @@ def test_a_module_that_keeps_what_its_first_call_makes_can_be_exported(tmp_path:
 def test_outputs_whose_size_depends_on_values_are_known(tmp_path: Path) -> None:
     artifact = export(_of_user("positive"), tmp_path)
     assert artifact.program
-    assert artifact.data_dependent
+    assert artifact.data_dependent == ("output",)
+    beside = Case(workload="deciding:positive", compiler="identity", batch_size=2)
+    assert export(beside, tmp_path).data_dependent == ("output['positive']",)
     (tmp_path / "other").mkdir()
     assert not export(MHA, tmp_path / "other").data_dependent
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -25,15 +26,18 @@ from pytest_ngraph.workloads.tensors import cast, in_order, input_array, module_
 from pytest_ngraph.workloads.weights import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import torch
 
+    from pytest_ngraph.artifact import Array
     from pytest_ngraph.case import Case
 
 
 FLATTENED = "module."
 """What precedes the names of parameters in a program whose inputs and outputs were made flat."""
+IN_LIST = re.compile(r"\[\d+\](?=.)")
+"""Which part of a list or tuple something belongs to, in the path of an output: `output[0]['boxes']`."""
 LONGEST_REASON = 140
 """Characters of a refusal by `torch.export`: some contain whole expressions."""
 
@@ -91,9 +95,11 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         drop_empty(program)
         torch.export.save(program, path)
     except Exception as error:  # torch.export may raise any exception
-        digest = _digest_of_module(lowered.module)
         return replace(
-            artifact, export_error=refusals.reason(error, LONGEST_REASON), data_dependent=True, digest=digest
+            artifact,
+            export_error=refusals.reason(error, LONGEST_REASON),
+            data_dependent=_not_of_samples(artifact.output_names, outputs.arrays, case.batch_size),
+            digest=_digest_of_module(lowered.module),
         )
     unused = _unused_parameters(program)
     prefix = "" if without_wrapper else FLATTENED
@@ -103,7 +109,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         program=path,
         quantized=artifact.quantized or is_quantized(program.graph_module),
         precisions=artifact.precisions if case.precision != FP32 else with_halves_of(program, artifact.precisions),
-        data_dependent=_is_data_dependent(program),
+        data_dependent=_data_dependent(program, artifact.output_names),
         digest=_digest(_describe(program), {**program.state_dict, **_tensor_constants(program)}),
         hidden=used,
         operators=homes(program, case.workload),
@@ -136,10 +142,24 @@ def _exported(lowered: Built) -> torch.export.ExportedProgram:
             raise error from None
 
 
-def _is_data_dependent(program: torch.export.ExportedProgram) -> bool:
-    """Return whether values decide how large an output is."""
-    outputs = (node.meta.get("val") for node in program.graph.output_node().all_input_nodes)
-    return any(not isinstance(length, int) for value in outputs for length in getattr(value, "shape", ()))
+def _data_dependent(program: torch.export.ExportedProgram, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which of a program's outputs have a size that values decide."""
+    values = {node.name: node.meta.get("val") for node in program.graph.output_node().all_input_nodes}
+    shapes = [getattr(values.get(output), "shape", ()) for output in program.graph_signature.user_outputs]
+    return tuple(
+        name for name, shape in zip(names, shapes, strict=False) if any(not isinstance(length, int) for length in shape)
+    )
+
+
+def _not_of_samples(names: Sequence[str], outputs: Sequence[Array], batch_size: int) -> tuple[str, ...]:
+    """Return which outputs may have rows that are no samples of the batch, whose order and number is known.
+
+    Of a list of dicts, one for each sample, the boxes of one may be as many as the samples by chance.
+    """
+    kinds = [IN_LIST.sub("[]", name) for name in names]
+    other = {kind for kind, output in zip(kinds, outputs, strict=True) if output.shape[:1] not in ((), (batch_size,))}
+    named = zip(names, kinds, outputs, strict=True)
+    return tuple(name for name, kind, output in named if output.ndim and (kind in other or len(output) == 1))
 
 
 def _unused_parameters(program: torch.export.ExportedProgram) -> set[str]:

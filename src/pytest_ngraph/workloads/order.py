@@ -8,12 +8,13 @@ keeps only the best hundred, rounding also decides which of those that tie with 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from pytest_ngraph.artifact import Array
 
+Groups = list[list[int]]
 MOST_ROWS = 4096
 """More are compared in the order that they have: comparing all pairs would take too long."""
 MOST_TIED = 0.2
@@ -21,19 +22,35 @@ MOST_TIED = 0.2
 LAST_KEY = re.compile(r"(\[[^\[\]]*\]|\.\w+)$")
 
 
-def in_order_of(reference: Sequence[Array], outputs: Sequence[Array], names: Sequence[str]) -> list[Array]:
+def groups_of(reference: Sequence[Array], names: Sequence[str], data_dependent: Collection[str]) -> Groups:
+    """Return the indices of the outputs whose rows belong together.
+
+    These stand side by side in one dict, tuple or dataclass and have equally many rows, as boxes and their scores do.
+
+    Args:
+        reference: eager PyTorch's outputs.
+        names: the path of each.
+        data_dependent: those of them whose number of rows values decide. No others are in a group.
+    """
+    groups: dict[tuple[str, int], list[int]] = {}
+    for index, (name, array) in enumerate(zip(names, reference, strict=True)):
+        if name in data_dependent and array.ndim and 1 < len(array) <= MOST_ROWS:
+            groups.setdefault((LAST_KEY.sub("", name), len(array)), []).append(index)
+    return list(groups.values())
+
+
+def in_order_of(reference: Sequence[Array], outputs: Sequence[Array], groups: Groups) -> list[Array]:
     """Return the outputs with the rows of each group in the order of the reference.
 
-    A group is what stands side by side in one dict, tuple or dataclass and has equally many rows, as boxes and their
-    scores do. Groups whose sizes differ from the reference's keep their order.
+    Groups whose sizes differ from the reference's keep their order.
 
     Args:
         reference: eager PyTorch's outputs.
         outputs: the compiled model's outputs.
-        names: the path of each.
+        groups: what `groups_of` returns.
     """
     ordered = list(outputs)
-    for group in _groups(reference, names):
+    for group in groups:
         if all(reference[index].shape == outputs[index].shape for index in group):
             order = _nearest([reference[index] for index in group], [outputs[index] for index in group])
             for index in group:
@@ -41,9 +58,7 @@ def in_order_of(reference: Sequence[Array], outputs: Sequence[Array], names: Seq
     return ordered
 
 
-def without_ties(
-    reference: Sequence[Array], outputs: Sequence[Array], names: Sequence[str], tolerance: float
-) -> list[Array]:
+def without_ties(reference: Sequence[Array], outputs: Sequence[Array], groups: Groups, tolerance: float) -> list[Array]:
     """Return the outputs with the reference's rows where rounding decided which rows were kept.
 
     Such a row differs from the reference's, and the scores of both are within the tolerance of the lowest that was
@@ -54,7 +69,7 @@ def without_ties(
         tolerance: relative to the largest value of each output.
     """
     found = list(outputs)
-    for group in _groups(reference, names):
+    for group in groups:
         scores = [index for index in group if _falls(reference[index])]
         if not scores or any(reference[index].shape != outputs[index].shape for index in group):
             continue
@@ -71,15 +86,13 @@ def without_ties(
     return found
 
 
-def undecided(
-    reference: Sequence[Array], outputs: Sequence[Array], names: Sequence[str], tolerance: float
-) -> list[int]:
+def undecided(reference: Sequence[Array], outputs: Sequence[Array], groups: Groups, tolerance: float) -> list[int]:
     """Return the indices of outputs whose rows rounding alone chooses: those beside scores that all tie.
 
     A detector without trained weights has the same score everywhere, and keeps any hundred of its thousands of boxes.
     """
     found: list[int] = []
-    for group in _groups(reference, names):
+    for group in groups:
         scores = [index for index in group if _falls(reference[index])]
         reach = {index: tolerance * np.abs(reference[index]).max() for index in scores}
         if scores and all(
@@ -93,15 +106,6 @@ def undecided(
 
 def _falls(array: Array) -> bool:
     return array.ndim == 1 and array.dtype.kind == "f" and bool(np.all(np.diff(array) <= 0))
-
-
-def _groups(reference: Sequence[Array], names: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the indices of each group."""
-    groups: dict[tuple[str, int], list[int]] = {}
-    for index, (name, array) in enumerate(zip(names, reference, strict=True)):
-        if array.ndim and 1 < len(array) <= MOST_ROWS:
-            groups.setdefault((LAST_KEY.sub("", name), len(array)), []).append(index)
-    yield from groups.values()
 
 
 def _nearest(reference: Sequence[Array], outputs: Sequence[Array]) -> list[int]:

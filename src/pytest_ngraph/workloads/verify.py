@@ -12,7 +12,7 @@ from pytest_ngraph.case import FP32, Precision
 from pytest_ngraph.record import Agreement
 from pytest_ngraph.wording import counted
 from pytest_ngraph.workloads.comparing import Allowed, Compared, compare, joined, other_form, without_finite
-from pytest_ngraph.workloads.order import in_order_of, undecided, without_ties
+from pytest_ngraph.workloads.order import groups_of, in_order_of, undecided, without_ties
 
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2}
 """Largest relative error allowed. On the study's models, compilers that compute in fp32 differ from eager by about
@@ -58,7 +58,7 @@ def verify(
     *,
     quantized: bool = False,
     names: Sequence[str] = (),
-    data_dependent: bool = False,
+    data_dependent: Collection[str] = (),
     random: Collection[str] = (),
 ) -> Agreement:
     """Compare outputs with the reference, one by one, and report the worst.
@@ -74,8 +74,8 @@ def verify(
         names: what the user knows each output by, such as `output['logits']`; without them they are numbered.
         random: names of the outputs whose values eager PyTorch draws in each call. Only their types and shapes are
             compared.
-        data_dependent: whether values decide how many rows an output has. Rows are then compared in any
-            order, and a few may be others that tie with the last ones kept.
+        data_dependent: names of the outputs whose number of rows values decide. Their rows are compared in any order,
+            and a few may be others that tie with the last ones kept.
     """
     allowed = allowed_in(precision, quantized=quantized)
     tolerance = allowed.error
@@ -96,12 +96,14 @@ def verify(
     agreement = _worst(outputs, reference, allowed, names)
     if data_dependent and not agreement.agrees:
         names = names or [f"output[{index}]" for index in range(len(reference))]
-        ordered = in_order_of(reference, outputs, names)
-        agreement = _worst(without_ties(reference, ordered, names, tolerance), reference, allowed, names)
-        if problem := _other_number(outputs, reference, names):
+        groups = groups_of(reference, names, data_dependent)
+        ordered = in_order_of(reference, outputs, groups)
+        agreement = _worst(without_ties(reference, ordered, groups, tolerance), reference, allowed, names)
+        if problem := _other_number(outputs, reference, names, data_dependent):
             return Agreement(error=np.inf, tolerance=tolerance, problem=problem)
         if not agreement.agrees:
-            return _without_undecided(agreement, outputs, reference, allowed, names)
+            tied = undecided(reference, outputs, groups, tolerance)
+            return _without_undecided(agreement, outputs, reference, allowed, names, tied)
     return agreement
 
 
@@ -111,9 +113,9 @@ def _without_undecided(
     reference: Sequence[Array],
     allowed: Allowed,
     names: Sequence[str],
+    tied: Sequence[int],
 ) -> Agreement:
-    """Return the agreement of the outputs whose rows do not depend on rounding alone, if there are others, too."""
-    tied = undecided(reference, outputs, names, allowed.error)
+    """Return the agreement of the outputs whose rows do not depend on rounding alone, if there are others (`tied`)."""
     if not tied or any(other_form(outputs[index], reference[index]) for index in tied):
         return agreement
     kept = [index for index in range(len(names)) if index not in tied]
@@ -129,10 +131,14 @@ def differing(outputs: Sequence[Array], reference: Sequence[Array], names: Seque
     return tuple(name for name, output, expected in compared if compare(output, expected, allowed).problem)
 
 
-def _other_number(outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str]) -> str:
-    """Describe the first output that has another number of rows than the reference; empty where none has."""
+def _other_number(
+    outputs: Sequence[Array], reference: Sequence[Array], names: Sequence[str], data_dependent: Collection[str]
+) -> str:
+    """Describe the first of these outputs that has another number of rows than the reference; empty where none has."""
     for name, output, expected in zip(names, outputs, reference, strict=True):
-        if expected.ndim and output.shape[1:] == expected.shape[1:] and len(output) != len(expected):
+        if name not in data_dependent or not expected.ndim or output.shape[1:] != expected.shape[1:]:
+            continue
+        if len(output) != len(expected):
             return (
                 f"{name} has {counted(len(output), 'row')}, but eager gives {len(expected)}: values decide how many "
                 "there are, so that one next to a threshold can be kept by one and dropped by the other"
