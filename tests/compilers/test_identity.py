@@ -60,8 +60,9 @@ def test_no_gradient_is_recorded(load: Load) -> None:
     assert output.is_inference()
 
 
-def test_a_module_that_differentiates_runs_without_inference_mode(load: Load, exported: Export) -> None:
-    case = Case(workload="odd_nets:forces", compiler="identity", batch_size=3)
+@pytest.mark.parametrize("function", ["forces", "forces_in_any_mode"])
+def test_a_module_that_differentiates_runs_without_inference_mode(function: str, load: Load, exported: Export) -> None:
+    case = Case(workload=f"differentiating:{function}", compiler="identity", batch_size=3)
     model = load(case)
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
     assert model.facts["inference_mode"] == "off"

@@ -75,7 +75,10 @@ class PytorchModel:
             return self._run(*self._args)
 
     def call_first(self) -> None:
-        """Call a module once. One that differentiates, for forces say, runs without inference mode from then on."""
+        """Call a module once. One that differentiates, for forces say, runs without inference mode from then on.
+
+        Gradients are only on where its own code does not switch them on.
+        """
         import torch
 
         try:
@@ -85,7 +88,11 @@ class PytorchModel:
             try:
                 self()
             except RuntimeError:
-                raise error from None
+                self._inference_mode = lambda _: torch.enable_grad()
+                try:
+                    self()
+                except RuntimeError:
+                    raise error from None
             self.facts["inference_mode"] = "off"
 
     def outputs(self) -> Sequence[Array]:

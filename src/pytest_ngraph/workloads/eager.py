@@ -10,7 +10,7 @@ from pytest_ngraph.workloads.randomness import Outputs, run_twice
 from pytest_ngraph.workloads.vocabulary import unknown_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import torch
 
@@ -24,8 +24,6 @@ def eager_outputs(built: Built, case: Case) -> Outputs:
         CallError: the call raises an error.
         UsageError: they cannot be compared, or a call cannot be repeated.
     """
-    import torch
-
     names, versions = built.input_names, [tensor._version for tensor in built.inputs]
     held: dict[str, torch.Tensor] | None = None
 
@@ -38,10 +36,8 @@ def eager_outputs(built: Built, case: Case) -> Outputs:
             _refuse_changed_objects(before, held)
         return returned
 
-    # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
     try:
-        with torch.no_grad():
-            outputs = run_twice(call, built.module)
+        outputs = _without_gradients_if_possible(lambda: run_twice(call, built.module), built)
     except UsageError as error:
         raise UsageError(f"{case.workload}: {error}") from error
     except MemoryError:
@@ -56,6 +52,26 @@ def eager_outputs(built: Built, case: Case) -> Outputs:
             "tensors in tuples, lists, dicts and dataclasses, so that outputs can be verified."
         )
     return outputs
+
+
+def _without_gradients_if_possible(run: Callable[[], Outputs], built: Built) -> Outputs:
+    """Return what `run` returns. Where it raises `RuntimeError` without gradients, it may need them."""
+    import torch
+
+    # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
+    try:
+        with torch.no_grad():
+            return run()
+    except RuntimeError as error:
+        try:
+            with torch.enable_grad():
+                return run()
+        except RuntimeError:
+            raise error from None
+        finally:
+            for tensor in built.inputs:
+                if tensor.is_leaf:
+                    tensor.requires_grad_(False)
 
 
 def _refuse_changed(built: Built, names: Sequence[str], versions: Sequence[int]) -> None:

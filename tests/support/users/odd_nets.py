@@ -30,20 +30,6 @@ class ReturnsItsOwn(nn.Module):
         return Own(x)
 
 
-class Forces(nn.Module):
-    """Differentiates an energy, as models of molecules do."""
-
-    def __init__(self):
-        super().__init__()
-        self.linear = nn.Linear(3, 1)
-
-    def forward(self, positions):
-        with torch.enable_grad():
-            positions = positions.detach().requires_grad_()
-            energy = self.linear(positions).pow(2).sum()
-            return energy, -torch.autograd.grad(energy, positions)[0]
-
-
 class Layers(nn.Module):
     """Returns its last layer's values twice."""
 
@@ -231,10 +217,6 @@ def counting():
 
 def only_counting():
     return Counting(returns_both=False), torch.ones(1, 4)
-
-
-def forces(batch_size):
-    return Forces(), torch.ones(batch_size, 3)
 
 
 def layers():
