@@ -139,15 +139,35 @@ class Tokens(nn.Module):
     [(Steps(), (16, 1, 8)), (nn.LSTM(8, 8), (16, 1, 8)), (Points(), (64, 3)), (Tokens(), (12, 8))],
     ids=["steps", "lstm", "points", "tokens"],
 )
-def test_rows_that_belong_together_are_not_left_out(module: nn.Module, shape: tuple[int, ...]) -> None:
-    for batch_size in (1, 3):
+def test_rows_that_belong_together_are_neither_left_out_nor_repeated(module: nn.Module, shape: tuple[int, ...]) -> None:
+    for batch_size, said in (
+        (1, "None can be left out"),
+        (3, "None can be left out"),
+        (100, "They cannot be repeated"),
+    ):
         with pytest.raises(
             UsageError,
-            match=rf"returned {shape[0]} rows in its input [a-z]+, and the batch size is {batch_size}\. None can be "
-            rf"left out: .* Use batch_size={shape[0]}, or return one sample\. Let the function take batch_size",
+            match=rf"returned {shape[0]} rows in its input [a-z]+, and the batch size is {batch_size}\. {said}: "
+            rf".* Use batch_size={shape[0]}, or return one sample\. Let the function take batch_size",
         ) as refusal:
             _sized(Built(module, (torch.randn(*shape),)), batch_size)
         assert "\n" not in str(refusal.value)
+
+
+class Routed(nn.Module):
+    """Returns how much all samples together use of each part, and numbers that it draws, beside what each gives."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return x.softmax(1), x.softmax(1).sum(0), x.mean(), torch.rand_like(x)
+
+
+@pytest.mark.parametrize(
+    ("module", "shape"),
+    [(nn.LSTM(8, 8, batch_first=True), (2, 16, 8)), (Routed(), (2, 8)), (nn.LazyLinear(3), (2, 8))],
+    ids=["lstm", "routed", "lazy"],
+)
+def test_several_samples_are_repeated(module: nn.Module, shape: tuple[int, ...]) -> None:
+    assert _sized(Built(module, (torch.randn(*shape),)), 8) == [(8, *shape[1:])]
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 12])

@@ -113,8 +113,8 @@ def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
         made_for_it: the function was given the batch size.
 
     Raises:
-        UsageError: it is unclear which tensors, or which of their axes, are to be repeated; or there are more rows than
-            samples, and they belong together, such as the steps of a sequence.
+        UsageError: it is unclear which tensors, or which of their axes, are to be repeated; or rows belong together,
+            such as the steps of a sequence, and are more or fewer than the batch size.
     """
     size = case.batch_size
     lists = list(_lists_of_tensors((built.args, built.kwargs)))
@@ -137,36 +137,65 @@ def at_batch_size(built: Built, case: Case, *, made_for_it: bool) -> Built:
             f"samples to repeat to batch size {size}. {AT_SIZE}."
         )
     name, length = max(samples.items(), key=lambda item: item[1], default=("", 0))
-    if length > size and not _are_samples(built, length):
+    if (length > size and not _are_samples(built, length)) or (1 < length < size and _belong_together(built, length)):
+        what = "None can be left out" if length > size else "They cannot be repeated"
         raise UsageError(
-            f"{case.workload} returned {length} rows in its input {name}, and the batch size is {size}. None can be "
-            f"left out: a row alone gives other outputs than among the others, so that the first axis may be another "
-            f"one than the batch. Use batch_size={length}, or return one sample. {AT_SIZE}."
+            f"{case.workload} returned {length} rows in its input {name}, and the batch size is {size}. {what}: a row "
+            f"alone gives other outputs than among the others, so that the first axis may be another one than the "
+            f"batch. Use batch_size={length}, or return one sample. {AT_SIZE}."
         )
     return built.with_inputs(_repeated(tensor, size) for tensor in built.inputs)
 
 
 def _are_samples(built: Built, length: int) -> bool:
     """Return whether rows are samples: the first and the last one alone give what they give among all."""
-    import torch
-
-    parameters = {id(each): each for each in built.module.parameters()}
-    if any(map(torch.nn.parameter.is_lazy, parameters.values())):
-        return False
-    try:
-        module = copied(built.module, parameters)  # it may keep a state
-        module = module if built.as_is else module.eval()
-        with torch.no_grad():
-            every, first, last = (
-                flatten(module(*own.args, **own.kwargs))
-                for own in (built, *(_of_rows(built, rows) for rows in (slice(1), slice(length - 1, length))))
-            )
-    except Exception:  # the user's code may raise anything
-        return False
+    every, first, last = _outputs(built, slice(None), slice(1), slice(length - 1, length)) or ([], [], [])
     return bool(every) and all(
         whole.shape[:1] == (length,) and _is_near(one, whole[:1]) and _is_near(other, whole[-1:])
         for whole, one, other in zip(every, first, last, strict=True)
     )
+
+
+def _belong_together(built: Built, length: int) -> bool:
+    """Return whether rows are surely no samples: alone, they give something else than among all.
+
+    Where an output has a row of each on any axis, these say so. Otherwise those do that have no such axis.
+    """
+    found = _outputs(built, slice(None), slice(None), slice(1), slice(length - 1, length))
+    if found is None:
+        return False
+    of_rows, of_all = [], []
+    for whole, again, one, other in zip(*found, strict=True):
+        if not _is_near(whole, again):  # drawn, or from a state
+            continue
+        if axes := [axis for axis in range(whole.ndim) if _has_rows(whole.shape, one.shape, axis, length)]:
+            of_rows.append(_is_near(one, whole.take([0], axes[0])) and _is_near(other, whole.take([-1], axes[0])))
+        elif whole.ndim and whole.shape == one.shape == other.shape:
+            of_all.append(_is_near(one, whole) and _is_near(other, whole))
+    return not all(of_rows or of_all)
+
+
+def _has_rows(shape: tuple[int, ...], of_one: tuple[int, ...], axis: int, length: int) -> bool:
+    """Return whether an output has a row of each row of the inputs on this axis, by its shape for all and for one."""
+    return shape[axis] == length and of_one == (*shape[:axis], 1, *shape[axis + 1 :])
+
+
+def _outputs(built: Built, *selections: slice) -> list[list[Array]] | None:
+    """Return what the module gives for each of these rows of its inputs; None where it cannot be asked."""
+    import torch
+
+    parameters = {id(each): each for each in built.module.parameters()}
+    if any(map(torch.nn.parameter.is_lazy, parameters.values())):
+        return None
+    try:
+        module = copied(built.module, parameters)  # it may keep a state
+        module = module if built.as_is else module.eval()
+        with torch.no_grad():
+            of = [_of_rows(built, rows) for rows in selections]
+            outputs = [flatten(module(*own.args, **own.kwargs)) for own in of]
+    except Exception:  # the user's code may raise anything
+        return None
+    return outputs if len(set(map(len, outputs))) == 1 else None
 
 
 def _of_rows(built: Built, rows: slice) -> Built:
