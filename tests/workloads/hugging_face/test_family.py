@@ -29,6 +29,11 @@ OPT: dict[str, Scalar] = {
     "num_hidden_layers": 2, "hidden_size": 64, "word_embed_proj_dim": 64, "num_attention_heads": 4, "ffn_dim": 128,
     "vocab_size": 100, "max_position_embeddings": 8,
 }  # fmt: skip
+WHISPER: dict[str, Scalar] = {
+    "d_model": 64, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "vocab_size": 100, "max_source_positions": 10,
+    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1,
+}  # fmt: skip
 BART: dict[str, Scalar] = {
     "encoder_layers": 1, "decoder_layers": 1, "d_model": 64, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
     "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "vocab_size": 100, "max_position_embeddings": 8,
@@ -175,9 +180,30 @@ def test_records_know_the_tokens_and_the_step() -> None:
         (_case("gpt2", {"step": "encode"}), "unknown step of hf:gpt2 'encode'. Did you mean 'decode'"),
         (_case("bert", TEXT, seq_len=600), "seq_len=600: BertForMaskedLM has 512 positions"),
         (_case("bert", TEXT, sequence=32), "unknown size of hf:bert 'sequence'. Did you mean 'seq_len'"),
+        (
+            _case("vit", VIT, seq_len=7),
+            "size seq_len=7: ViTForImageClassification takes nothing of that size. Leave it",
+        ),
+        (_case("bert", TEXT, image=32), "size image=32: BertForMaskedLM takes nothing of that size. Leave it out"),
+        (_case("whisper", WHISPER, seq_len=7), "size seq_len=7: WhisperForCondi.* takes nothing of that size"),
+        (_case("whisper", {**WHISPER, "step": "decode"}, seq_len=7), "size seq_len=7: WhisperForConditionalGen"),
         (_case("./missing"), r"unknown transformers model '\./missing'"),
     ],
-    ids=["type", "field", "class", "impossible", "no text", "step", "too long", "size", "folder"],
+    ids=[
+        "type",
+        "field",
+        "class",
+        "impossible",
+        "no text",
+        "step",
+        "too long",
+        "size",
+        "no text to size",
+        "no image",
+        "sound",
+        "after sound",
+        "folder",
+    ],
 )
 def test_what_cannot_be_built_says_what_can(case: Case, message: str) -> None:
     with pytest.raises(UsageError, match=message):

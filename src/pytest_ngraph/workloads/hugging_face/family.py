@@ -32,7 +32,8 @@ class HuggingFace:
     arguments set fields of the configuration (`num_hidden_layers=2`).
 
     A model that generates text runs one step: `step="prefill"` (the default), `"decode"`, or `"forward"` for a plain
-    call without a cache. Sizes: `seq_len` (tokens of the text; of the cache, when decoding) and `image`.
+    call without a cache. Sizes: `seq_len` (tokens of the text; of the cache, when decoding) and `image`. One that the
+    model's inputs do not have is an error.
     """
 
     priority = 25
@@ -60,7 +61,13 @@ class HuggingFace:
         if step != "forward" and not _generates(module):
             raise UsageError(f"step={step}: {type(module).__name__} does not generate text. Leave it out.")
         drawing = Drawing(module, case.batch_size, dict(case.sizes), decodes=step == "decode")
-        return _built(module, drawing, step)
+        built = _built(module, drawing, step)
+        for name, size in case.sizes:
+            if name not in drawing.used:
+                raise UsageError(
+                    f"size {name}={size}: {type(module).__name__} takes nothing of that size. Leave it out."
+                )
+        return built
 
     def export(self, case: Case, folder: Path) -> Artifact:
         return export_module(case, self.build(case), folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import Unsupported, UsageError
@@ -36,12 +36,19 @@ class Drawing:
         batch_size: samples.
         sizes: sizes of the case by name: `seq_len` (tokens), `image` (height and width).
         decodes: whether a token follows the text.
+        used: the names of the sizes that inputs were drawn by.
     """
 
     module: Any
     batch_size: int
     sizes: Mapping[str, int]
     decodes: bool = False
+    used: set[str] = field(default_factory=set)
+
+    def asked(self, size: str) -> int | None:
+        """Return a size of the case, if it has it, and note that an input is drawn by it."""
+        self.used.add(size)
+        return self.sizes.get(size)
 
     @property
     def seq_len(self) -> int:
@@ -49,7 +56,7 @@ class Drawing:
         text = self.module.config.get_text_config()
         named = (getattr(text, name, None) for name in POSITIONS)
         positions = next((count for count in named if isinstance(count, int) and count > 0), None)
-        asked = self.sizes.get("seq_len")
+        asked = self.asked("seq_len")
         if positions is None:
             return SEQ_LEN if asked is None else asked
         table = _learned_positions(self.module, positions)
@@ -155,7 +162,7 @@ def _pixel_values(drawing: Drawing) -> torch.Tensor:
     size = getattr(config, "image_size", None) or IMAGE
     size = (size["height"], size["width"]) if isinstance(size, dict) else size
     height, width = (size, size) if isinstance(size, int) else size[-2:]
-    asked = drawing.sizes.get("image")
+    asked = drawing.asked("image")
     height, width = (asked, asked) if asked else (height, width)
     frames = getattr(config, "num_frames", None)
     channels = getattr(config, "num_channels", 3)
