@@ -19,6 +19,12 @@ BATCH = "batch"
 FP32: Precision = "fp32"
 LATENCY: Objective = "latency"
 SERVING: Objective = "serving"
+RESERVED = {
+    "b": "batch_size", "batch": "batch_size", "batch_size": "batch_size", "d": "depth", "depth": "depth",
+    "w": "width", "width": "width", "compiler": "compiler", "workload": "workload", "device": "device",
+    "precision": "precision", "objective": "objective",
+}  # fmt: skip
+"""Names that a size of one's own cannot have, because thresholds select by them, with the argument to give instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from pytest_ngraph.case import RESERVED
 from pytest_ngraph.errors import UsageError
 
-RESERVED = {
-    "b": "batch_size", "batch": "batch_size", "batch_size": "batch_size", "d": "depth", "depth": "depth",
-    "w": "width", "width": "width", "compiler": "compiler", "workload": "workload", "device": "device",
-    "precision": "precision", "objective": "objective",
-}  # fmt: skip
-"""Names that a size of one's own cannot have, because thresholds select by them, with the argument to give instead."""
 TAKE_SIZES = "functions (package.module:function), hf:NAME, torchvision:NAME and ONNX files"
 """The workloads that have axes of their own, in words."""
 

@@ -129,6 +129,33 @@ def test_the_line_of_the_message_settles_all_axes() -> None:
     assert shapes_of(model, **given) == [(2, 3, 224, 224), (2, 128), (2, 2, 8)]
 
 
+@pytest.mark.parametrize(
+    ("axes", "said", "given"),
+    [
+        (["batch", 3, "h", "w"], 'width=224, sizes={"h": 224}.', {"width": 5}),
+        (["batch", "d", "h", "width"], 'depth=128, width=224, sizes={"h": 224}.', {"depth": 3, "width": 5}),
+        (["batch", 3, "h", "w"], "", {"shapes": {"x": ("batch", 3, 4, "width")}, "width": 5}),
+        (["batch", 3, "device", 5], 'shapes={"x": ("batch", 3, 224, 5)}.', {"shapes": {"x": ("batch", 3, 4, 5)}}),
+        (["batch", 3, "width", "w"], 'shapes={"x": ("batch", 3, 224, 224)}.', {"shapes": {"x": ("batch", 3, 4, 5)}}),
+    ],
+)
+def test_an_axis_that_is_called_as_an_argument_is_set_by_what_the_mark_takes(
+    axes: list[Any], said: str, given: dict[str, Any]
+) -> None:
+    """No size of a mark is called `w`, `d` or `device`."""
+    model = models.sums(x=axes)
+    assert f"for example {said}" in refusal(model)
+    if "h" in axes and "shapes" not in given:
+        given = {**given, "sizes": {"h": 4}}
+    assert shapes_of(model, **given) == [(2, 3, 4, 5)]
+
+
+def test_the_sizes_that_are_known_are_called_as_the_mark_calls_them() -> None:
+    assert "unknown size of net.onnx 'height'. Known: h, width." in refusal(
+        models.sums(x=["batch", 3, "h", "w"]), sizes={"height": 3}
+    )
+
+
 @pytest.mark.parametrize("axes", [[-1, 4], [0, 4]])
 def test_minus_one_and_zero_are_open(axes: list[Any]) -> None:
     assert shapes_of(models.sums(x=axes)) == [(2, 4)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.case import BATCH
+from pytest_ngraph.case import BATCH, RESERVED
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads.onnx.nodes import Uses, fed, stored_tensors
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BATCH_NAMES = ("n", "b", "bs")
 """Names of the batch axis besides those that contain the word."""
+ARGUMENTS = ("depth", "width")
+"""Sizes that are arguments of the mark, and so no keys of its `sizes`."""
 EXAMPLE = 128
 EXAMPLE_IMAGE = 224
 """Sizes in the line that a message proposes; the second for the last two axes of four."""
@@ -63,6 +65,9 @@ class _Axes:
             if not value.type.tensor_type.HasField("shape"):
                 self._add_axes(value)
         self._named = {name for _, _, axis in self._axes() if (name := name_of(axis))}
+        for name in self._named - set(self._sizes):
+            if (argument := self._argument_of(name)) in self._sizes and argument not in self._texts():
+                self._sizes[name] = self._sizes.pop(argument)
         self._batch_names: set[str] = set()
         self._uses, self._stored = Uses.of(self.model.graph), stored_tensors(self.model.graph)
 
@@ -100,12 +105,25 @@ class _Axes:
         for name in self._shapes:
             if name not in self._inputs:
                 raise UsageError.unknown(f"input of {self._file} in shapes", name, self._inputs)
-        taken = self._named | {axis for shape in self._shapes.values() for axis in shape if isinstance(axis, str)}
+        taken = self._named | self._texts()
         for name in self._sizes:
             if name not in taken:
                 example = f'shapes={{"{next(iter(self._inputs), "x")}": ("batch", "{name}")}}'
                 step = f"Give a known one, or name an axis by it: {example}."
-                raise UsageError.unknown(f"size of {self._file}", name, taken - {BATCH}, step)
+                known = {self._argument_of(each) or each for each in taken - {BATCH}}
+                raise UsageError.unknown(f"size of {self._file}", name, known, step)
+
+    def _texts(self) -> set[str]:
+        """Return the names of axes in the shapes that the case gives."""
+        return {axis for shape in self._shapes.values() for axis in shape if isinstance(axis, str)}
+
+    def _argument_of(self, name: str) -> str:
+        """Return what a mark calls the size of an axis, `width` for `w`; empty where no argument can set it."""
+        if name not in RESERVED:
+            return name
+        argument = RESERVED[name]
+        is_free = argument == name or argument not in self._named
+        return argument if argument in ARGUMENTS and is_free else ""
 
     def _give(self, value: Any, shape: Shape) -> None:
         """Set an input to the shape that the case gives it."""
@@ -189,7 +207,7 @@ class _Axes:
                 own, shape = self._proposed(value)
                 sizes |= own
                 shapes |= {value.name: shape} if shape else {}
-        parts = [f"{name}={sizes.pop(name)}" for name in ("depth", "width") if name in sizes]
+        parts = [f"{name}={sizes.pop(name)}" for name in ARGUMENTS if name in sizes]
         parts += [f"sizes={_dict({name: str(size) for name, size in sizes.items()})}"] if sizes else []
         tuples = {name: f"({', '.join(map(_literal, s))}{',' * (len(s) == 1)})" for name, s in shapes.items()}
         return ", ".join([*parts, *([f"shapes={_dict(tuples)}"] if tuples else [])])
@@ -199,8 +217,9 @@ class _Axes:
         axes = value.type.tensor_type.shape.dim
         numbers = [EXAMPLE_IMAGE if len(axes) == 4 and index > 1 else EXAMPLE for index in range(len(axes))]
         left = [index for index, axis in enumerate(axes) if is_open(axis)]
-        if left and all(name_of(axes[index]) for index in left):
-            return {name_of(axes[index]): numbers[index] for index in left}, ()
+        arguments = {index: self._argument_of(name_of(axes[index])) for index in left}
+        if all(arguments.values()):
+            return {name: numbers[index] for index, name in arguments.items()}, ()
         shape: list[int | str] = [numbers[i] if i in left else axis.dim_value for i, axis in enumerate(axes)]
         if value.name in self.batched:
             shape[self.batched[value.name]] = BATCH
@@ -250,7 +269,7 @@ def _shown(value: Any) -> str:
 
 
 def _argument(name: str) -> str:
-    return f"{name}={EXAMPLE}" if name in ("depth", "width") else f'sizes={{"{name}": {EXAMPLE}}}'
+    return f"{name}={EXAMPLE}" if name in ARGUMENTS else f'sizes={{"{name}": {EXAMPLE}}}'
 
 
 def _dict(texts: Mapping[str, str]) -> str:
