@@ -48,6 +48,18 @@ def test_a_model_that_cannot_be_exported_runs_where_modules_are_compiled(
 
 
 @each_compiler
+def test_a_function_may_train_its_module(compiler: str, exported: Export, tmp_path: Path) -> None:
+    require(compiler)
+    case = Case(workload="twice:trained", compiler=compiler, batch_size=2)
+    artifact, subject = exported(case), compilers.resolve(compiler)
+    if not compilers.runs_module(compiler, artifact):
+        pytest.skip("it compiles no module")
+    subject.compile(artifact, CPU, tmp_path)
+    with closing(subject.load(artifact, CPU, tmp_path)) as model:
+        assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+
+
+@each_compiler
 @pytest.mark.parametrize("function", ["mixed", "dynamically_quantized", "convolution_in_bf16"])
 def test_a_module_that_is_left_as_it_is_agrees_with_eager(
     compiler: str, function: str, exported: Export, tmp_path: Path

@@ -84,9 +84,10 @@ def write_traced_onnx(artifact: Artifact, target: Target, path: Path, *, opset: 
     """
     import torch
 
+    with converting():  # with gradients: the user's code may train what it builds
+        built = pytorch.rebuilt(artifact, target)
     with converting(), torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what a trace fixes, and that this exporter is the older one
-        built = pytorch.rebuilt(artifact, target)
         names = [f"input{index}" for index in range(len(built.inputs))]
         try:
             trace, args = pytorch.traced_whole(built)  # the exporter's own trace takes no module that was scripted

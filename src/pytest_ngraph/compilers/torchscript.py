@@ -73,12 +73,14 @@ class TorchScript:
         import torch
 
         pytorch.set_up(target)
+        with _without_warnings(), converting():  # not in inference mode: the user's code may train what it builds
+            built = pytorch.rebuilt(artifact, target) if self.runs_module(artifact) else _program(artifact, target)
         with _without_warnings(), torch.inference_mode():
             with converting():
                 if self.runs_module(artifact):
-                    source, made = _from_module(pytorch.rebuilt(artifact, target))
+                    source, made = _from_module(built)
                 else:
-                    source, built = "program", _program(artifact, target)
+                    source = "program"
                     made = _unless_refused("trace", artifact, lambda: pytorch.traced(built.module, built.args))
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
             numerics = not _normalizes_by_batch(made)

@@ -113,3 +113,14 @@ def unscriptable() -> tuple[torch.nn.Module, tuple[dict[str, torch.Tensor]]]:
 
 def detector(batch_size: int) -> tuple[torch.nn.Module, tuple[list[torch.Tensor]]]:
     return Detector(), ([torch.rand(9, 4) for _ in range(batch_size)],)
+
+
+def trained() -> tuple[torch.nn.Module, torch.Tensor]:
+    """Return a model that was trained a little, with a branch that depends on its input."""
+    network = torch.nn.Sequential(torch.nn.Linear(4, 4), Branching())
+    optimizer = torch.optim.SGD(network.parameters(), 0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        network(torch.ones(2, 4)).pow(2).mean().backward()
+        optimizer.step()
+    return network, torch.ones(1, 4)
