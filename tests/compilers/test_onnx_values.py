@@ -26,6 +26,8 @@ pytest.importorskip("onnxruntime")
 import onnx_models as models  # noqa: E402
 from onnx import helper  # noqa: E402
 
+HALF, DOUBLE = onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE
+
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,14 +49,14 @@ def texts() -> Any:
     return _with_ml(models.model(nodes, inputs, outputs))
 
 
-def sequence(shape: list[Any]) -> Any:
+def sequence(shape: list[Any], element: int = models.FLOAT) -> Any:
     """Return a model that joins a sequence of tensors, and gives it back."""
-    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(models.FLOAT, shape))
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(element, shape))
     nodes = [
         helper.make_node("ConcatFromSequence", ["parts"], ["y"], axis=0),
         helper.make_node("Identity", ["parts"], ["same"]),
     ]
-    outputs = [models.value("y", ["rows", 4]), helper.make_value_info("same", kind)]
+    outputs = [models.value("y", ["rows", 4], element), helper.make_value_info("same", kind)]
     return models.model(nodes, [helper.make_value_info("parts", kind)], outputs)
 
 
@@ -68,15 +70,15 @@ def classifier() -> Any:
     return _with_ml(models.model([node], [models.value("x", ["N", 3])], [output]))
 
 
-def optional() -> Any:
+def optional(element: int = models.FLOAT) -> Any:
     """Return a model with an input that may be left out."""
     kind = helper.make_optional_type_proto(helper.make_tensor_type_proto(models.FLOAT, [2]))
     nodes = [
         helper.make_node("OptionalHasElement", ["maybe"], ["has"]),
         helper.make_node("Relu", ["x"], ["y"]),
     ]
-    inputs = [models.value("x", ["N", 2]), helper.make_value_info("maybe", kind)]
-    return models.model(nodes, inputs, [models.value("y", ["N", 2]), models.value("has", [], models.BOOL)])
+    inputs = [models.value("x", ["N", 2], element), helper.make_value_info("maybe", kind)]
+    return models.model(nodes, inputs, [models.value("y", ["N", 2], element), models.value("has", [], models.BOOL)])
 
 
 def _with_ml(model: Any) -> Any:
@@ -102,8 +104,11 @@ def exported(model: Any, inputs: str = "") -> Artifact:
         (sequence([3, 4]), [(6, 4), (3, 4), (3, 4)]),
         (classifier(), [(3,), (3,), (3,), (3,)]),
         (optional(), [(2, 2), ()]),
+        (sequence([3, 4], HALF), [(6, 4), (3, 4), (3, 4)]),
+        (optional(HALF), [(2, 2), ()]),
+        (sequence([3, 4], DOUBLE), [(6, 4), (3, 4), (3, 4)]),
     ],
-    ids=["texts", "sequence", "maps", "optional"],
+    ids=["texts", "sequence", "maps", "optional", "sequence of halves", "halves", "sequence of doubles"],
 )
 def test_what_onnx_runtime_runs_runs_and_is_verified(
     model: Any, shapes: list[tuple[int, ...]], compiler: Compiler

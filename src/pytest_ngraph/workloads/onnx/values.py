@@ -48,7 +48,7 @@ def save(folder: Path, values: Mapping[str, Value], why: Iterable[str]) -> None:
     counts = {
         name: len(value) if isinstance(value, list) else None for name, value in values.items() if value is not None
     }
-    arrays = [array for value in values.values() for array in leaves(value)]
+    arrays = [array for value in values.values() for array in _parts(value)]
     np.savez(folder / ARRAYS, **{f"a{index:04d}": array for index, array in enumerate(arrays)})  # type: ignore[arg-type]
     (folder / FILE).write_text(json.dumps({"counts": counts, "why": list(why)}))
 
@@ -82,13 +82,21 @@ def leaves(value: Any) -> list[Array]:
     """
     import numpy as np
 
+    parts = _parts(value)
+    return [
+        array.astype(np.float32) if array.dtype.kind == "f" and array.dtype != np.float64 else array for array in parts
+    ]
+
+
+def _parts(value: Any) -> list[Array]:
+    """Return the arrays in an input or output as `leaves` does, but each number in its own type."""
+    import numpy as np
+
     if value is None:
         return []
     if isinstance(value, dict):
         return [np.array(list(value)), np.array(list(value.values()))]
     if isinstance(value, list):
-        return [array for each in value for array in leaves(each)]
+        return [array for each in value for array in _parts(each)]
     array = np.asarray(value)
-    if array.dtype.kind in "OSU":
-        return [array.astype(str)]
-    return [array.astype(np.float32) if array.dtype.kind == "f" and array.dtype != np.float64 else array]
+    return [array.astype(str) if array.dtype.kind in "OSU" else array]
