@@ -37,6 +37,23 @@ def propagating(layout: str, weight: float) -> tuple[torch.nn.Module, torch.Tens
     return Propagating(layout, weight), torch.rand(1, 4)
 
 
+class Pruned(torch.nn.Module):
+    """Has a sparse weight that is learned."""
+
+    def __init__(self, layout: str, weight: float) -> None:
+        super().__init__()
+        matrix = weight * torch.eye(4)
+        self.weight = torch.nn.Parameter(matrix.to_sparse(layout=getattr(torch, layout)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = torch.sparse.mm(self.weight, x.t()).t()
+        return result
+
+
+def pruned(layout: str, weight: float) -> tuple[torch.nn.Module, torch.Tensor]:
+    return Pruned(layout, weight), torch.rand(1, 4)
+
+
 class Named(torch.nn.Parameter):
     """A parameter with a name for each of its axes."""
 
@@ -115,6 +132,12 @@ def _digest(function: str, folder: Path, **arguments: Scalar) -> str:
 )  # eager PyTorch multiplies no bsc
 def test_a_module_with_a_sparse_buffer_has_a_digest_of_its_values(layout: str, tmp_path: Path) -> None:
     digests = [_digest("propagating", tmp_path, layout=layout, weight=weight) for weight in (1.0, 1.0, 2.0)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_a_module_with_a_sparse_weight_has_a_digest_of_its_values(layout: str, tmp_path: Path) -> None:
+    digests = [_digest("pruned", tmp_path, layout=layout, weight=weight) for weight in (1.0, 1.0, 2.0)]
     assert digests[0] == digests[1] != digests[2]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -90,3 +91,12 @@ def test_a_branch_that_is_drawn_hides_nothing() -> None:
     with seeded():
         draw_constants(module)
     assert hidden(module, tolerance=1e-4) == []
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_a_sparse_parameter_hides_nothing_and_is_left_alone(layout: str) -> None:
+    module = nn.Linear(4, 4)
+    module.weight = nn.Parameter(torch.zeros(4, 4).to_sparse(layout=getattr(torch, layout)), requires_grad=False)
+    assert hidden(module, tolerance=1e-4) == []
+    draw_constants(module)
+    assert not module.weight.to_dense().any()

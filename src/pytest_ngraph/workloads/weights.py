@@ -76,13 +76,21 @@ def hidden(module: torch.nn.Module, tolerance: float) -> list[str]:
 
 
 def _is_next_to_zero(parameter: torch.Tensor, tolerance: float) -> bool:
-    if parameter.numel() == 0 or is_opaque(parameter):
+    if parameter.numel() == 0 or is_opaque(parameter) or _is_sparse(parameter):
         return False
     return abs(parameter.flatten()[0].item()) <= tolerance and _is_constant(parameter)
 
 
 def _is_constant(parameter: torch.Tensor) -> bool:
-    return parameter.numel() > 0 and bool((parameter == parameter.flatten()[0]).all())
+    if parameter.numel() == 0 or _is_sparse(parameter):
+        return False
+    return bool((parameter == parameter.flatten()[0]).all())
+
+
+def _is_sparse(parameter: torch.Tensor) -> bool:
+    import torch
+
+    return parameter.layout != torch.strided
 
 
 def _scale_centre(parameter: torch.Tensor) -> float:
