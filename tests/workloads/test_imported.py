@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 import torch
 
@@ -147,6 +148,13 @@ def test_complex_weights_stay_complex() -> None:
     assert [weights.dtype for weights in built.module.parameters()] == [torch.complex64]
     (x,) = built.args
     assert torch.equal(built.module(x), torch.fft.irfft(torch.fft.rfft(x) * built.module.weights))
+
+
+def test_complex_numbers_in_double_become_those_of_fp32(tmp_path: Path) -> None:
+    case = Case(workload="complex_nets:in_double", compiler="identity", batch_size=2)
+    built = Imported().build(case)
+    assert [tensor.dtype for tensor in (*built.inputs, *built.module.parameters())] == [torch.complex64] * 2
+    assert Imported().export(case, tmp_path).reference()[0].dtype == np.complex64
 
 
 def test_weights_of_the_user_are_left_alone() -> None:

@@ -17,7 +17,7 @@ from pytest_ngraph.workloads.own_types import has_halves
 from pytest_ngraph.workloads.refusals import CallError, reason, to_see
 from pytest_ngraph.workloads.returned import AT_SIZE, IMAGE_SHAPE, at_batch_size, workload
 from pytest_ngraph.workloads.seeding import seeded
-from pytest_ngraph.workloads.tensors import cast, module_in
+from pytest_ngraph.workloads.tensors import converted, module_in
 from pytest_ngraph.workloads.uncompiled import uncompiled
 
 if TYPE_CHECKING:
@@ -192,8 +192,8 @@ def _accepted_arguments(function: Callable[..., object], case: Case) -> dict[str
 
 
 def _in_fp32(built: Built, case: Case) -> Built:
-    """Return the workload with its module in evaluation mode and all floats in fp32."""
-    fp32 = (cast(tensor, FP32) for tensor in built.inputs)
+    """Return the workload with its module in evaluation mode and all numbers in fp32, complex ones as two of these."""
+    fp32 = (converted(tensor, FP32) for tensor in built.inputs)
     try:
         module = module_in(built.module, FP32).eval()
     except Exception as error:  # modules of libraries refuse this in their own ways

@@ -52,12 +52,13 @@ def module_in(module: torch.nn.Module, precision: Precision) -> torch.nn.Module:
     tensors = (*module.parameters(), *module.buffers())
     if not any(tensor.is_complex() for tensor in tensors):
         return module.to("cpu", dtype(precision))
-    convert = partial(_converted, precision=precision)
-    converted: torch.nn.Module = module.cpu()._apply(convert)  # type: ignore[no-untyped-call]
-    return converted
+    convert = partial(converted, precision=precision)
+    complex_module: torch.nn.Module = module.cpu()._apply(convert)  # type: ignore[no-untyped-call]
+    return complex_module
 
 
-def _converted(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
+def converted(tensor: torch.Tensor, precision: Precision) -> torch.Tensor:
+    """Return a floating-point tensor in this precision, a complex one in that of fp32, any other tensor unchanged."""
     import torch
 
     return tensor.to(torch.complex64) if tensor.is_complex() else cast(tensor, precision)

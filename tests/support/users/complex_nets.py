@@ -35,3 +35,18 @@ class Filtered(nn.Module):
 
 def filtered():
     return Filtered(), torch.randn(1, 8)
+
+
+class Mixed(nn.Module):
+    """A product of matrices, which takes no two precisions."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.Parameter(torch.randn(5, 5, dtype=torch.cdouble))
+
+    def forward(self, z):
+        return z @ self.weights
+
+
+def in_double():
+    return Mixed(), torch.randn(1, 5, dtype=torch.cdouble)
