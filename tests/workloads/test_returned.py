@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import UserDict
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -65,6 +66,23 @@ def test_a_module_is_returned_with_its_arguments(rest: tuple[Any, ...], args: An
     net = Net()
     built = workload((net, *rest), _case())
     assert built.module is net
+    assert str(built.args) == str(args)
+    assert str(built.kwargs) == str(kwargs)
+
+
+@pytest.mark.parametrize(
+    ("returned", "args", "kwargs"),
+    [
+        (Built(Net(), X), (X,), {}),  # type: ignore[arg-type]  # forms that are allowed without it, too
+        (Built(Net(), [X, X]), (X, X), {}),  # type: ignore[arg-type]
+        (Built(Net(), (), UserDict(x=X)), (), {"x": X}),  # type: ignore[arg-type]
+        (Built(Net(), {"x": X}), (), {"x": X}),  # type: ignore[arg-type]
+    ],
+    ids=["tensor", "list", "mapping", "names"],
+)
+def test_what_is_built_holds_arguments_in_the_same_forms(returned: Built, args: Any, kwargs: Any) -> None:
+    built = workload(replace(returned, as_is=True), _case())
+    assert built.as_is
     assert str(built.args) == str(args)
     assert str(built.kwargs) == str(kwargs)
 

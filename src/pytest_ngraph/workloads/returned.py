@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import UsageError
@@ -40,8 +41,10 @@ def workload(returned: object, case: Case) -> Built:
             built = Built(module, _images(case))
         case Built(module=torch.nn.Module() as module, args=(), kwargs=kwargs, as_is=as_is) if not kwargs:
             built = Built(module, _images(case), as_is=as_is)
-        case Built(module=torch.nn.Module(), args=tuple(), kwargs=dict()):
-            built = returned
+        case Built(module=torch.nn.Module(), args=Mapping() as named, kwargs=kwargs) if not kwargs:
+            built = replace(returned, args=(), kwargs=dict(named))
+        case Built(module=torch.nn.Module(), args=args, kwargs=Mapping() as kwargs):
+            built = replace(returned, args=_positional(args), kwargs=dict(kwargs))
         case (torch.nn.Module() as module, Mapping() as kwargs):
             built = Built(module, (), dict(kwargs))
         case (torch.nn.Module() as module, args):
