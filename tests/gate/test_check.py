@@ -157,3 +157,29 @@ def test_the_comparisons_of_a_run_are_counted_before_it_measures() -> None:
     every = [*((each, None) for each in (*everywhere, relative)), (own, cases[3]), (own, cases[2])]
     assert count_limits(every, cases) == 4 + 2 + 2 + 1
     assert count_limits([], cases) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("throughput<1", 4),
+        ("speedup<1", 2),
+        ("compile_s>60", 2),
+        ("cpu_reduction<0.1", 2),
+        ("break_even>100", 2),
+        ("rtr<1", 2),
+        ("ase<0.5", 2),
+        ("bsr<0.9", 1),
+    ],
+)
+def test_what_follows_by_definition_and_what_two_tests_have_count_no_further_comparison(text: str, count: int) -> None:
+    cases = [case(compiler, size) for compiler in ("identity", "tvm") for size in (1, 8)]
+    every = [(Threshold.parse(text), None)]
+    assert [count_limits(every, twice) for twice in (cases, cases * 2)] == [count, count]
+
+
+def test_as_many_comparisons_are_made_as_were_counted() -> None:
+    cases = [case(compiler, size) for compiler in ("identity", "tvm") for size in (1, 8)]
+    thresholds = [Threshold.parse(f"{name}<{limit}") for name in ("speedup", "rtr", "ase", "bsr") for limit in (1, 2)]
+    found = check(thresholds, compute([measured(each, 0.1 * each.batch_size) for each in cases]))
+    assert len(found) == count_limits([(threshold, None) for threshold in thresholds], cases)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.gate import unmatched
 from pytest_ngraph.gate.changes import SPREADS
@@ -22,6 +22,10 @@ from pytest_ngraph.metrics.text import in_words
 Outcome = Literal["breached", "undecided", "kept", "absent", "unmatched"]
 """breached: the true value surely breaches. undecided: the value breaches, but the true one may not.
 kept: the value does not breach. absent: there is no value. unmatched: the threshold selects no metric."""
+OF_IDENTITY = ("speedup", "bsr", "break_even", "compile_s", "cpu_reduction")
+"""Metrics that follow from their definition under identity."""
+OF_SINGLE = ("rtr", "ase", "bsr")
+"""Metrics that do so at batch size 1."""
 Pair = tuple[Threshold, Metric]
 
 
@@ -82,20 +86,32 @@ def check(
 def count_limits(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> int:
     """Return how many comparisons with limits a run of these cases makes, if all of its metrics are there.
 
+    What follows from its definition is not compared, and a case that several tests have is compared once.
+
     Args:
         thresholds: each with the case that it belongs to; None where it applies to the whole run.
     """
-    wider = [Metric(each.name, each.scope) for each in sensitivities(cases) if not isinstance(each.scope, Case)]
+    unique = list(dict.fromkeys(cases))
+    wider = [Metric(each.name, each.scope) for each in sensitivities(unique) if not isinstance(each.scope, Case)]
     absolute = [(threshold, owner) for threshold, owner in thresholds if not threshold.is_relative]
     return sum(
         threshold.selects(metric)
         for threshold, owner in absolute
         for metric in (
-            [Metric(threshold.metric, case) for case in (cases if owner is None else [owner])]
+            [
+                Metric(threshold.metric, case)
+                for case in (unique if owner is None else [owner])
+                if not is_by_definition(threshold.metric, case)
+            ]
             if threshold.is_of_cases
             else wider
         )
     )
+
+
+def is_by_definition(metric: str, case: Case) -> bool:
+    """Return whether a metric of this case follows from its definition, so that no limit is compared with it."""
+    return (metric in OF_IDENTITY and case.compiler == IDENTITY) or (metric in OF_SINGLE and case.batch_size == 1)
 
 
 def need_calls(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:

@@ -124,16 +124,17 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         raise UsageError("\n".join(mistakes))
     session = config.stash[SESSION]
     cases = [(item, case) for item in tests if (case := items.case_of(item)) is not None]
-    for item, case in cases:
-        thresholds = items.thresholds(item)
+    for item, _ in cases:
+        items.thresholds(item)
         items.requirements(item)
-        if thresholds and not items.is_skipped(item):
-            session.judgement.hold(case, item.nodeid, thresholds)
     if not config.stash.get(AT_BASE, False):
         _require_sizes([case for _, case in cases], session.options)
     if not cases or config.option.collectonly or cannot_measure():
         return
-    session.judgement.hold_to_bases([case for _, case in cases])
+    running = [(item, case) for item, case in cases if not (items.is_skipped(item) or items.obstacle(item, case))]
+    for item, case in running:
+        session.judgement.hold(case, item.nodeid, items.thresholds(item))
+    session.judgement.hold_to_bases([case for _, case in running])
     if session.options.measures:
         session.check_store()
     session.site.check()
@@ -149,6 +150,6 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         session.notes.append(
             f"Left out: {', '.join(map(str, left_out))} (ngraph_fail_on in the ini file). This run has no base."
         )
-    for item, case in cases:
-        if items.measures(item) and not items.is_skipped(item) and not items.obstacle(item, case):
+    for item, case in running:
+        if items.measures(item):
             session.expect(case, item.nodeid)

@@ -31,8 +31,6 @@ NOT_OF_ROUNDS = frozenset(
 """Metrics of a case that more rounds do not make surer."""
 OF_COMPILING = ("compile_s", "break_even")
 """Metrics that need the seconds to compile."""
-REFERRED = ("speedup", "bsr", "break_even")
-"""Metrics whose value under identity follows from their definition."""
 
 
 class Outcome(NamedTuple):
@@ -145,9 +143,11 @@ class SessionThresholds:
     def round_limits(self) -> dict[Case, list[Limit]]:
         """The limits on metrics that follow from rounds, by case, for a goal that ends with them.
 
-        One that spans cases counts for all of them.
+        One that spans cases counts for all of them. One on a metric that compares with batch size 1 counts for that,
+        too, as others follow from its rounds.
         """
         from pytest_ngraph.bench.goal import Limit
+        from pytest_ngraph.gate.check import OF_IDENTITY
         from pytest_ngraph.metrics import Metric
 
         found: dict[Case, list[Limit]] = defaultdict(list)
@@ -155,7 +155,7 @@ class SessionThresholds:
             if threshold.is_relative or threshold.metric in NOT_OF_ROUNDS:
                 continue
             for case in self._cases if owner is None else [owner]:
-                is_exact = threshold.metric in REFERRED and case.compiler == IDENTITY
+                is_exact = threshold.metric in OF_IDENTITY and case.compiler == IDENTITY
                 if not threshold.is_of_cases or (threshold.selects(Metric(threshold.metric, case)) and not is_exact):
                     found[case].append(Limit(metric=threshold.metric, bound=threshold.bound))
         return dict(found)
