@@ -36,8 +36,10 @@ class Instant(LocalSite):
 
     def __init__(self, *, away: bool = False) -> None:
         self.is_away = away
+        self.orders: list[WorkOrder] = []
 
     def open(self, work: WorkOrder) -> Measurer:  # type: ignore[override]  # what it gives is no `Bench`
+        self.orders.append(work)
         return self
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
@@ -46,10 +48,10 @@ class Instant(LocalSite):
         yield from (measured(each, 0.5) for each in cases)
 
 
-def begun(pytester: pytest.Pytester, site: Instant) -> tuple[Session, Counting]:
+def begun(pytester: pytest.Pytester, site: Instant, *arguments: str) -> tuple[Session, Counting]:
     """A session whose tests will ask for two cases of a group."""
     progress = Counting()
-    session = Session(pytester.parseconfigure().stash[SESSION].options, progress, site=site)
+    session = Session(pytester.parseconfigure(*arguments).stash[SESSION].options, progress, site=site)
     for each in (EAGER, TVM):
         session.expect(each, f"test_it.py::test[{each.id}]")
     return session, progress
@@ -75,3 +77,13 @@ def test_a_device_that_is_gone_cuts_the_session_short(pytester: pytest.Pytester)
     assert session.is_cut_short
     assert session.unmeasured == [EAGER, TVM]
     session.close()
+
+
+def test_a_goal_knows_how_many_cases_a_group_has_whatever_is_measured_already(pytester: pytest.Pytester) -> None:
+    site = Instant()
+    session, _ = begun(pytester, site, "--ngraph-goal=best")
+    session.add(measured(TVM, 0.5))
+    session.record_of(EAGER)
+    [order] = site.orders
+    assert order.groups == [[EAGER]]
+    assert order.knowledge.groups == {EAGER.group: 2}

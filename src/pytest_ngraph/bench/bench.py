@@ -176,7 +176,9 @@ class Bench:
             while waiting and room.is_left(arms[-1].device_memory if arms else None):
                 arms.append(self._prepared(*waiting.pop(0), artifact))
             names = tuple(arm.case.compiler for arm in arms if arm.running)
-            contention = interleave(arms, self._settings, self._progress, goal=goal_of(self._settings, self._knowledge))
+            is_whole = len(arms) >= self._knowledge.groups.get(arms[0].case.group, len(cases))
+            goal = goal_of(self._settings, self._knowledge) if is_whole else None  # a part cannot answer its question
+            contention = interleave(arms, self._settings, self._progress, goal=goal)
             if not self._settings.smoke:
                 time_calls(arms, self._asked.calls, self._settings)
                 put_under_load(arms, self._settings, self._progress)

@@ -62,11 +62,13 @@ class Knowledge:
         between: how much processes of the same code differ.
         limits: limits on metrics that follow from rounds, by case.
         family: how many comparisons with limits the run makes, among which the chance of an error is shared.
+        groups: how many cases the run has of each group. A group that is not in it is measured whole.
     """
 
     between: Between = IN_GENERAL
     limits: Mapping[Case, Sequence[Limit]] = field(default_factory=dict)
     family: int = 1
+    groups: Mapping[Case, int] = field(default_factory=dict)
 
 
 NOTHING_KNOWN = Knowledge()

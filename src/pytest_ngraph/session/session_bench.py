@@ -186,7 +186,8 @@ class SessionBench:
 
         limits, family = self._limits()
         between = known_of({this_machine().fingerprint}, self._options.store)
-        return Knowledge(between=between, limits=limits, family=family)
+        groups = {group[0].group: len(group) for group in self._plan.groups}
+        return Knowledge(between=between, limits=limits, family=family, groups=groups)
 
     def _to_measure(self, group: Iterable[Case], measured: Collection[Case]) -> list[Case]:
         """Return the cases of a group that no session has measured."""
