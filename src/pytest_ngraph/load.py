@@ -53,6 +53,7 @@ class Load:
         rates: in the order in which they were measured.
         generator: whether what sends the requests has a core of its own.
         problem: why there are no rates, or no more of them; empty where there is nothing to say.
+        failed: whether that is because the model raised, crashed, hung or exhausted the memory.
     """
 
     limit_s: float
@@ -61,6 +62,7 @@ class Load:
     rates: tuple[Rate, ...] = ()
     generator: str = ""
     problem: str = ""
+    failed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the load as JSON-ready data."""

@@ -99,6 +99,7 @@ def test_too_little_time_is_a_reason_that_names_what_is_enough() -> None:
     load = loaded(arm, load_s=10)
     assert load is not None
     assert load.problem.startswith("too few requests fit into the time; --ngraph-load=")
+    assert not load.failed
     enough = float(load.problem.split("=")[1].split()[0])
     assert rate_of(SimulatedArm(SERVED, 0.01), load_s=enough).value > 70
 
@@ -118,7 +119,7 @@ def test_whether_the_generator_has_a_core_is_noted() -> None:
 
 
 def test_a_load_that_fails_has_a_reason_and_leaves_the_rounds_alone() -> None:
-    load = Load(limit_s=0.1, call_s=0.01, generator=SHARES_CORES, problem="the worker crashed with SIGSEGV")
+    load = Load(limit_s=0.1, call_s=0.01, generator=SHARES_CORES, problem="crashed with SIGSEGV", failed=True)
     arm = SimulatedArm(SERVED, 0.01, fails_at=0)
     found = loaded(arm)
     assert found is not None

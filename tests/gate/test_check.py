@@ -57,6 +57,15 @@ def of(metric: Metric) -> Metrics:
     return Metrics({metric.case: {metric.name: metric}} if metric.case else {}, () if metric.case else (metric,))
 
 
+@pytest.mark.parametrize("estimate", [None, Estimate(50, 0, math.inf), Estimate.exactly(200)])
+def test_who_failed_under_load_keeps_no_limit(estimate: Estimate | None) -> None:
+    served = case("tvm", objective="serving")
+    absent = "" if estimate else "crashed"
+    [one] = checks("max_rate<100", metrics=of(Metric("max_rate", served, estimate, absent, failed="crashed")))
+    assert one.outcome == "breached"
+    assert one.text == f"max_rate<100 breached: {served.id} failed under load: crashed"
+
+
 def test_one_line_says_it_all() -> None:
     swin = case("openvino", 16, workload="swin_s3_tiny_224")
     alone = case("openvino", 1, workload="swin_s3_tiny_224")

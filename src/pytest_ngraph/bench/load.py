@@ -91,7 +91,7 @@ def _load_of(arm: Serves, settings: Settings, progress: Progress) -> Load:
                 batch_wait_s=load.batch_wait_s,
             )
         except (Unsupported, WorkerFailed) as error:
-            return replace(load, problem=in_one_line(error))
+            return replace(load, problem=in_one_line(error), failed=isinstance(error, WorkerFailed))
         shows = shown_by(rate, load, count, seed=number, batch=batch)
         load = replace(load, rates=(*load.rates, replace(rate, shows=shows)))
     return load

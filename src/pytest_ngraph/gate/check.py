@@ -20,8 +20,9 @@ from pytest_ngraph.metrics.sensitivity import sensitivities
 from pytest_ngraph.metrics.text import in_words
 
 Outcome = Literal["breached", "undecided", "kept", "absent", "unmatched"]
-"""breached: the true value surely breaches. undecided: the value breaches, but the true one may not.
-kept: the value does not breach. absent: there is no value. unmatched: the threshold selects no metric."""
+"""breached: the true value surely breaches, or the model failed under load. undecided: the value breaches, but the
+true one may not. kept: the value does not breach. absent: there is no value. unmatched: the threshold selects no
+metric."""
 OF_IDENTITY = ("speedup", "bsr", "break_even", "compile_s", "cpu_reduction")
 """Metrics that follow from their definition under identity."""
 OF_SINGLE = ("rtr", "ase", "bsr")
@@ -142,7 +143,7 @@ def _selected(threshold: Threshold, by_name: Mapping[str, Iterable[Metric]]) -> 
 
 def _is_limited(threshold: Threshold, metric: Metric) -> bool:
     """Return whether a metric is compared with a limit here."""
-    return not threshold.is_relative and metric.estimate is not None
+    return not threshold.is_relative and metric.estimate is not None and not metric.failed
 
 
 def _evidence(pairs: Sequence[Pair], metrics: Metrics) -> dict[Pair, Evidence]:
@@ -177,8 +178,10 @@ def _checks(
         if threshold.is_relative and (metric.estimate or metric.name in SPREADS):
             continue  # `MetricGate` gives a verdict on it
         pair = threshold, metric
-        if metric.estimate is None:
-            found: Outcome = "absent"
+        if metric.failed:
+            found: Outcome = "breached"
+        elif metric.estimate is None:
+            found = "absent"
         elif pair in evidence:
             found = "breached" if pair in breached else "undecided"
         else:
@@ -187,6 +190,8 @@ def _checks(
 
 
 def _text(threshold: Threshold, metric: Metric, found: Outcome, evidence: Evidence | None, family: int) -> str:
+    if metric.failed:
+        return f"{threshold} {found}: {metric.scope.id} failed under load: {metric.failed}"
     if found == "absent":
         return f"{threshold} absent: {metric.scope.id} has no {metric.name}: {metric.absent}"
     shown = evidence.in_words(metric) if evidence else in_words(metric)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -55,11 +55,13 @@ class Column:
         estimates: shape (n,); NaN where absent or not yet filled in.
         by_definition: as in `Metric`; shape (n,).
         absent: why there is no estimate, by row.
+        failed: as in `Metric`, by row.
     """
 
     estimates: Estimates
     by_definition: Bools
     absent: Reasons
+    failed: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, count: int, absent: Mapping[int, str] | None = None) -> Column:
@@ -81,6 +83,5 @@ class Column:
 
     def metric(self, name: str, row: int, scope: Case | Scope) -> Metric:
         """Return one row as the metric of a scope."""
-        if row in self.absent:
-            return Metric(name, scope, absent=self.absent[row], by_definition=bool(self.by_definition[row]))
-        return Metric(name, scope, self.estimates[row], by_definition=bool(self.by_definition[row]))
+        estimate, absent = (None, self.absent[row]) if row in self.absent else (self.estimates[row], "")
+        return Metric(name, scope, estimate, absent, bool(self.by_definition[row]), self.failed.get(row, ""))

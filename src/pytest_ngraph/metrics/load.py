@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean, median, stdev
 
 import numpy as np
@@ -44,7 +45,8 @@ def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
     known = {row: each for row, each in found.items() if isinstance(each, Estimate)}
     reasons = {row: each for row, each in found.items() if isinstance(each, str)}
     absent = dict.fromkeys(set(range(len(cells.cases))) - set(known), NOT_UNDER_LOAD) | reasons | dict(unmeasured)
-    filled = Column.empty(len(cells.cases), absent)
+    failed = {row: load.problem for row, load in cells.loads.items() if load.failed and row in found}
+    filled = replace(Column.empty(len(cells.cases), absent), failed=failed)
     rows = np.array(list(known), dtype=np.intp)
     filled.put(rows, Estimates(*np.array(list(known.values()), dtype=np.float64).reshape(-1, 3).T))
     return filled

@@ -68,6 +68,8 @@ class Metric:
         absent: why there is no estimate; empty when there is one.
         by_definition: true where no measurement could change this: identity's speedup is 1, its compile time is
             absent. Thresholds ignore such a metric.
+        failed: how the model failed under the load that was to show this; empty if it did not. No limit holds then,
+            whatever was measured before.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Metric:
     estimate: Estimate | None = None
     absent: str = ""
     by_definition: bool = False
+    failed: str = ""
 
     @property
     def case(self) -> Case | None:
