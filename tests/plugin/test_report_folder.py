@@ -65,6 +65,23 @@ def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest
     assert "<strong>1</strong> not measured so far" in page
 
 
+def test_the_report_of_a_finished_run_misses_nothing_that_a_fixture_skipped(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def _only_small(ngraph_case):
+            if ngraph_case.batch_size > 1:
+                pytest.skip("large")
+        """
+    )
+    quick_project.runpytest_subprocess(*REPORT).assert_outcomes(passed=1, skipped=1)
+    page = (quick_project.path / "report" / "index.html").read_text()
+    assert "did not come to its end" not in page
+    assert "not measured so far" not in page
+
+
 @pytest.mark.parametrize("option", ["--collect-only", "--benchmark-disable"])
 def test_what_measures_nothing_leaves_no_report(quick_project: pytest.Pytester, option: str) -> None:
     assert quick_project.runpytest(*ONE, option).ret == 0

@@ -178,7 +178,7 @@ class Session:
         of_base = self._against.notes if self._against else []
         of_resumed = self.resumed.notes if self.resumed else ()
         return result_of(
-            self._run(),
+            self._run(is_complete=is_complete),
             conclusion,
             self.options,
             self.judgement.judges,
@@ -251,7 +251,7 @@ class Session:
             return str(error)
         return ""
 
-    def _run(self) -> Run:
+    def _run(self, *, is_complete: bool) -> Run:
         from pytest_ngraph.store import Run
 
         devices = {} if self.site.is_here else dict.fromkeys(case.device for case in self.records)
@@ -261,5 +261,5 @@ class Session:
             environments={device: self.site.host(device).environment for device in devices},
             records=tuple(self.records.values()),
             planned=frozenset(self._plan.ids),
-            whole=not self.unmeasured,
+            whole=is_complete or not self.unmeasured,
         )
