@@ -62,7 +62,20 @@ def test_a_workload_of_which_only_some_cases_were_measured_has_no_answer() -> No
 
 def test_nothing_was_compared() -> None:
     assert texts([measured(case(), 0.1)]) == []
-    assert texts([failed(case())]) == []
+    assert texts([failed(case("tvm"))]) == ["  failed: 1 case (tvm 1)"]
+
+
+def test_what_failed_and_did_not_settle_is_counted_where_nothing_was_compared() -> None:
+    broken = [
+        record
+        for n in range(20)
+        for record in (measured(case(workload=f"net{n}"), 0.1), failed(case("openvino", workload=f"net{n}")))
+    ]
+    assert texts(broken) == ["  failed: 20 cases (openvino 20)"]
+    alone = [measured(case("openvino", workload=f"net{n}"), 0.1) for n in range(6)]
+    assert texts(alone) == []
+    assert texts([dataclasses.replace(record, stable=False) for record in alone]) == ["  did not settle: 6"]
+    assert [line.text for line in summary(broken, compute(broken))][-1] == "  failed: 20 cases (openvino 20)"
 
 
 def test_what_did_not_settle_is_counted() -> None:

@@ -22,11 +22,11 @@ GOALS: tuple[Goal, ...] = ("lowest latency", "highest throughput", "highest rate
 
 
 def answer_lines(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
-    """Return the answer; nothing where no two compilers were compared, and nothing failed to be."""
+    """Return the answer. Where no two compilers were compared, only what failed, and what did not settle."""
     latest = [*{record.case: record for record in records}.values()]
     found = _answered(latest, metrics)
     if not any(answer.others for own in found.values() for answer in own):
-        return []
+        return wrapped("; ".join(_failed(latest)), width, "doubt")
     rows = _rows(found, metrics, width) if len(found) <= MOST else _counted(found, width)
     close = [answer for own in found.values() for answer in own if answer.is_close]
     last = [*_close(close), *_failed(latest)]
