@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 from judged import BUSY, MAIN, held, judged, result, verdicts
-from synthetic import case, measured, skipped
+from synthetic import case, measured, skipped, under_load
 
 from pytest_ngraph.gate import Check, Threshold
 from pytest_ngraph.gate.verdict import Verdict
@@ -52,6 +52,19 @@ def test_rows() -> None:
     assert "| `broken-tvm-b8-xeon` | failed in compile: RuntimeError: no such operator |" in lines
     assert "| processor | Xeon |" in lines
     assert "pytest benchmarks/ --ngraph-against=main" in lines
+
+
+def test_of_a_case_under_load_the_highest_rate_and_the_latency_are_shown() -> None:
+    lines = page(result(records=(under_load("tvm", 0.01, 50, 51, 50),))).splitlines()
+    assert "| case | samples/s | ±% | max rate | latency |" in lines
+    [row] = [line for line in lines if line.startswith("| `resnet18-tvm-")]
+    assert "| 50.3 [48.9, 51.8] | 10.0 ms |" in row
+    assert "max rate" not in page(result(records=(measured(case("tvm"), 0.01),)))
+
+
+def test_only_calls_that_run_alone_have_a_latency() -> None:
+    text = page(result(records=(measured(case("tvm", objective="throughput"), 0.01),)))
+    assert "10.0 ms" not in text
 
 
 def test_rows_against_a_stored_baseline_name_margin_and_what_decided() -> None:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from pytest_ngraph.case import LATENCY, Case
+from pytest_ngraph.case import Case
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.cells import why_not_measured
@@ -25,7 +25,7 @@ MEASURED = {
     "detectable": RIGHT,
 }  # fmt: skip
 EXPLAINED = {"case": LEFT, "interval": RIGHT, "margin": RIGHT, "reason": LEFT}
-SHOWN = ("samples/s", "±%", "latency", "speedup", "compile")
+SHOWN = ("samples/s", "±%", "max rate", "latency", "speedup", "compile")
 """Figures in the table of results."""
 HELD = {"metric": LEFT, "of": LEFT, "head": RIGHT, "base": RIGHT, "change": RIGHT, "": LEFT}
 COUNTED_METRICS: tuple[VerdictName, ...] = ("regressed", "inconclusive")
@@ -190,7 +190,7 @@ def _row(record: Record, result: RunResult) -> Iterator[str]:
     figures = {figure.heading: figure for figure in FIGURES}
     for heading in SHOWN:
         metric: Metric = result.metrics[record.case][figures[heading].metric]
-        is_shown = metric.estimate and not (heading == "latency" and record.case.objective != LATENCY)
+        is_shown = metric.estimate and (heading != "latency" or record.case.runs_single_calls)
         yield figures[heading].show(metric) if is_shown else ""
 
 
