@@ -106,6 +106,14 @@ def test_reasons_of_what_could_not_be_decided() -> None:
     busy = launch(*[paired_round(0.005, 0.012, pressure_percent=48.0)] * 12, *[paired_round(0.007)] * 8, fresh=False)
     found = verdict(CASE, Comparison(launches=(busy,)), RULE)
     assert found.reason == "the machine is too busy: 12 of 20 rounds disturbed, CPU pressure 48 %"
+    hot = launch(
+        *[paired_round(0.005, 0.012, throttled_by="cpufreq-cpu0")] * 9,
+        *[paired_round(0.005, 0.012, pressure_percent=48.0)] * 3,
+        *[paired_round(0.007)] * 8,
+        fresh=False,
+    )
+    found = verdict(CASE, Comparison(launches=(hot,)), RULE)
+    assert found.reason.startswith("clocks were held down (cpufreq-cpu0): 12 of 20 rounds disturbed")
     assert of(0.01, 0.01, screen=0.01).reason == (
         "measuring ended after 2 fresh launches, but calling a regression takes at least 3"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -46,7 +47,7 @@ class Verdict:
         launches: number of launches.
         fresh: how many of them ran in a process of their own.
         rounds: number of rounds.
-        disturbed: how many of them were disturbed by other work on the cores.
+        disturbed: how many of them were disturbed, by other work on the cores or by heat or power.
         pressure_percent: CPU pressure, on average over the rounds.
         detectable: smallest slowdown that this run would have called regressed with 95 % probability, as a share.
         runs: number of the stored baseline's runs that it was compared with.
@@ -242,12 +243,22 @@ def _reason(comparison: Comparison, rounds: list[PairedRound], rule: Rule) -> st
     if disturbed >= BUSY_SHARE * len(rounds):
         pressure = _pressure_percent(rounds)
         suffix = "" if pressure is None else f", CPU pressure {pressure:.0f} %"
-        return f"the machine is too busy: {disturbed} of {len(rounds)} rounds disturbed{suffix}"
+        return f"{_disturbance(rounds)}: {disturbed} of {len(rounds)} rounds disturbed{suffix}"
     fresh = sum(launch.fresh for launch in comparison.launches)
     if fresh < LOOKS[0]:
         return f"measuring ended after {fresh} fresh launches, but calling a regression takes at least {LOOKS[0]}"
     margin = f"the margin of {100 * rule.margin:.3g} %"
     return f"neither surely within {margin} nor surely beyond it, after {fresh} fresh launches"
+
+
+def _disturbance(rounds: list[PairedRound]) -> str:
+    """Return what disturbed most of the disturbed rounds: clocks that were held down, or other work."""
+    disturbed = list(filter(is_disturbed, rounds))
+    held_down = Counter(each.throttled_by for each in disturbed if each.throttled_by)
+    if 2 * held_down.total() <= len(disturbed):
+        return "the machine is too busy"
+    [(reason, _)] = held_down.most_common(1)
+    return f"clocks were held down ({reason})"
 
 
 def _pressure_percent(rounds: list[PairedRound]) -> float | None:
