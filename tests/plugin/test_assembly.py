@@ -66,18 +66,25 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
     quick_project.makeconftest(
         """
         from pytest_ngraph.metrics import Metric
+        from pytest_ngraph.stats import Estimate
 
         def pytest_ngraph_record(record):
-            print("SEEN", record.case.id)
+            print("SEEN", record.case.id, record.outcome)
 
         def pytest_ngraph_metrics(records):
-            assert all(r.throughput for r in records if r.outcome == "measured")
-            return []
+            return [Metric("mine.rounds", r.case, Estimate.exactly(len(r.rounds))) for r in records if r.throughput]
         """
     )
-    result = quick_project.runpytest("--compiler=mine:Exact", "-s")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*SEEN plain-mine:Exact-b1-cpu*"])
+    result = quick_project.runpytest("--compiler=mine:Exact", "-s", "--ngraph-fail-on=mine.rounds[b=4]<1e6")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*SEEN plain-mine:Exact-b1-cpu measured",
+            "*SEEN plain-mine:Exact-b4-cpu measured",
+            "*mine.rounds[[]b=4[]]<1000000 breached: plain-mine:Exact-b4-cpu has mine.rounds *",
+            "  plain-mine:Exact-b1-cpu: mine.rounds *",
+        ]
+    )
 
 
 @pytest.mark.parametrize(
