@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from unittest import mock
@@ -13,11 +14,10 @@ from compiled import CPU, Export, Load
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
-from pytest_ngraph.compilers.inductor import Inductor
-from pytest_ngraph.compilers.inductor.model import InductorModel
+from pytest_ngraph.compilers.inductor import Inductor, headers
+from pytest_ngraph.compilers.inductor.model import InductorModel, counts
 from pytest_ngraph.compilers.inductor.package import CACHE, PACKAGE, TRITON_CACHE, caching_in
 from pytest_ngraph.errors import Unsupported
-from pytest_ngraph.system.files import user_folder
 from pytest_ngraph.workloads.verify import verify
 
 CASE = Case(workload="mha", compiler="inductor", batch_size=1, width=24)
@@ -32,25 +32,27 @@ def test_a_missing_compiler_is_named(exported: Export, tmp_path: Path, monkeypat
 
 
 @pytest.fixture(scope="module")
-def cold_start(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A folder in which `CASE` was compiled, and the user's own cache, which was empty then."""
+def cold_start(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """A folder in which `CASE` was compiled, the user's own cache of Inductor, and ours: both were empty then."""
     users, folder = tmp_path_factory.mktemp("the user's"), tmp_path_factory.mktemp("compiled")
-    with pytest.MonkeyPatch.context() as patch:
+    kept = tmp_path_factory.mktemp("kept")
+    with headers.kept(), pytest.MonkeyPatch.context() as patch:  # headers of other sessions are not compiled again
         patch.setenv(CACHE, str(users))
+        patch.setenv("XDG_CACHE_HOME", str(kept))
         Inductor().compile(exported(CASE), CPU, folder)
         assert os.environ[CACHE] == str(users)
-    return folder, users
+    return folder, users, kept
 
 
-def test_a_cold_start_leaves_the_users_cache_alone(cold_start: tuple[Path, Path]) -> None:
-    folder, users = cold_start
+def test_a_cold_start_leaves_the_users_cache_alone(cold_start: tuple[Path, Path, Path]) -> None:
+    folder, users, _ = cold_start
     assert [path.name for path in folder.rglob("*")] == [PACKAGE]
     assert not any(users.rglob("*.cpp"))
 
 
-def test_the_headers_that_it_precompiles_are_kept(cold_start: tuple[Path, Path]) -> None:
-    assert cold_start
-    assert any((user_folder() / "inductor-headers").glob("*.gch"))
+def test_the_headers_that_it_precompiles_are_kept(cold_start: tuple[Path, Path, Path]) -> None:
+    *_, kept = cold_start
+    assert list((kept / "pytest-ngraph" / "inductor-headers").glob("*.gch"))
 
 
 def test_a_package_whose_constant_weights_spoil_its_outputs_is_compiled_without(
@@ -88,8 +90,8 @@ def test_each_model_has_its_own_cache_of_triton(tmp_path: Path, monkeypatch: pyt
         assert TRITON_CACHE not in os.environ
 
 
-def test_loading_compiles_nothing(load: Load, exported: Export, cold_start: tuple[Path, Path]) -> None:
-    folder, _ = cold_start
+def test_loading_compiles_nothing(load: Load, exported: Export, cold_start: tuple[Path, Path, Path]) -> None:
+    folder, *_ = cold_start
     with mock.patch("subprocess.Popen", side_effect=AssertionError("a compiler was started")):
         model = load(CASE, folder=folder)
         assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
@@ -104,9 +106,15 @@ def test_options_keep_the_outputs(options: str, load: Load, exported: Export) ->
     assert model.facts[name].lower() == value
 
 
-def test_it_compiles_at_the_first_call_when_asked_to(exported: Export, tmp_path: Path) -> None:
-    Inductor(ahead_of_time=False).compile(exported(CASE), CPU, tmp_path)
+def test_it_compiles_at_the_first_call_when_asked_to(exported: Export, load: Load, tmp_path: Path) -> None:
+    """Loading makes that call."""
+    case, before = replace(CASE, compiler="inductor:ahead_of_time=false"), counts()["graphs"]
+    Inductor(ahead_of_time=False).compile(exported(case), CPU, tmp_path)
     assert not any(tmp_path.iterdir())
+    assert counts()["graphs"] == before
+    model = load(case, folder=tmp_path)
+    assert counts()["graphs"] == before + 1
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
 
 
 @pytest.mark.slow
