@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import chromium
 import numpy as np
 
 from pytest_ngraph.case import Case
@@ -16,8 +16,6 @@ from pytest_ngraph.history import page, series
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.summary import Origin, Ratio, Summary, write
 from pytest_ngraph.stats import Estimate, Floats
-
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def show(folder: Path, ratios: Floats, errors: Floats) -> None:
@@ -75,8 +73,7 @@ def _open(path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        installed = next(filter(None, map(shutil.which, BROWSERS)), None)
-        browser = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        browser = chromium.launch(playwright)
         seconds = []
         for _ in range(5):
             tab = browser.new_page(viewport={"width": 1280, "height": 900})

@@ -12,6 +12,7 @@ import argparse
 import shutil
 from pathlib import Path
 
+import chromium
 import synthetic_store
 from playwright.sync_api import Browser, sync_playwright
 
@@ -33,7 +34,7 @@ def main() -> None:
     parser.add_argument("--pictures", type=Path)
     parsed = parser.parse_args()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = chromium.launch(playwright)
         for count in map(int, parsed.records.split(",")):
             file = written(parsed.folder / str(count), count)
             for width, height in SIZES.items():
