@@ -79,7 +79,16 @@ def test_others_are_people_who_can_log_in(monkeypatch: pytest.MonkeyPatch) -> No
     ]  # fmt: skip
     monkeypatch.setattr("pwd.getpwall", lambda: known)
     monkeypatch.setattr("os.getuid", lambda: 1000)
+    monkeypatch.setattr("sys.platform", "linux")
     assert own_certificates.others() == ["CORP\\carol", "alice"]
+    on_macos = [
+        user("root", 0, "/bin/sh"), user("nobody", -2, "/usr/bin/false"), user("_www", 70, "/usr/bin/false"),
+        user("_service", 441, "/bin/sh"), user("anna", 501, "/bin/zsh"), user("bob", 502, "/bin/zsh"),
+    ]  # fmt: skip
+    monkeypatch.setattr("pwd.getpwall", lambda: on_macos)
+    monkeypatch.setattr("os.getuid", lambda: 501)
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert own_certificates.others() == ["bob"]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.files import state_folder
 
 NAME = "localhost"
-FIRST_PERSON = 1000
+FIRST_PERSON, FIRST_PERSON_ON_MACOS = 1000, 501
 """The lowest user id of people, as in /etc/login.defs. Those of directories such as LDAP may have any number."""
 SERVICES = range(61184, 65536)
 """User ids that systemd gives to services, and that of nobody."""
@@ -26,10 +27,11 @@ NO_SHELLS = ("nologin", "false", "sync", "")
 
 def others() -> list[str]:
     """Return the names of the other people who can log in to this machine, as far as it lists its users."""
+    first = FIRST_PERSON_ON_MACOS if sys.platform == "darwin" else FIRST_PERSON
     return sorted(
         user.pw_name
         for user in pwd.getpwall()
-        if user.pw_uid >= FIRST_PERSON
+        if user.pw_uid >= first
         and user.pw_uid not in (os.getuid(), *SERVICES)
         and Path(user.pw_shell).name not in NO_SHELLS
     )
