@@ -34,7 +34,15 @@ def test_devices_are_sorted_and_known_by_their_pool() -> None:
 
 
 @pytest.mark.parametrize(
-    "report", [7, {}, {**introduction("odd"), "environment": ["odd"]}, {**introduction("odd"), "compilers": "odd"}]
+    "report",
+    [
+        7,
+        {},
+        {**introduction("odd"), "environment": ["odd"]},
+        {**introduction("odd"), "environment": {}},
+        {**introduction("odd"), "environment": {"fingerprint": "3f", "architecture": "x86_64"}},
+        {**introduction("odd"), "compilers": "odd"},
+    ],
 )
 def test_a_report_that_makes_no_sense_hides_no_other_device_and_is_named(report: Any) -> None:
     found = present(cluster(odd=report, xeon=introduction("xeon")))
@@ -48,6 +56,7 @@ def test_a_report_that_makes_no_sense_hides_no_other_device_and_is_named(report:
         7,
         {"health": 7},
         {"health": {"temperature_c": "hot"}},
+        {"health": {"disk_bytes": True}},
         {"time": "noon"},
         {"time": 1e30},
         {"reserved": 7},

@@ -12,10 +12,12 @@ from distributed import Client
 from pytest_ngraph import compilers
 from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.machine.health import Health
-from pytest_ngraph.machine.machine import environment, this_machine
+from pytest_ngraph.machine.machine import FINGERPRINT, environment, this_machine
 
 KEY = "ngraph"
 """Name under which a device's worker reports about itself, and keeps what its tasks need."""
+ALWAYS = (FINGERPRINT, "architecture", "cores")
+"""Facts that the environment of every machine has."""
 State = Literal["free", "busy", "measured locally", "draining", "refuses", "reserved"]
 
 
@@ -121,7 +123,7 @@ def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDev
         address=address,
         state=_state(now, busy=busy),
         machine=dict(reported["machine"]),
-        environment=_texts(reported["environment"]),
+        environment=_environment(reported["environment"]),
         compilers=_texts(reported["compilers"]),
         last_seen=worker["last_seen"],
         engine=str(reported.get("engine", "")),
@@ -131,6 +133,14 @@ def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDev
         reserved_by=str(reserved.get("by", "")),
         reserved_until=_moment(reserved.get("until", 0.0)),
     )
+
+
+def _environment(reported: Mapping[str, Any]) -> dict[str, str]:
+    """Return an environment. Raises `ValueError` if it lacks what every machine has."""
+    found = _texts(reported)
+    if lacking := [fact for fact in ALWAYS if fact not in found]:
+        raise ValueError(f"its environment lacks {', '.join(lacking)}")
+    return found
 
 
 def _texts(reported: Mapping[str, Any]) -> dict[str, str]:

@@ -51,7 +51,8 @@ class Health:
         found = cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
         for name, value in asdict(found).items():
             kinds = (str,) if name in TEXTS else (int, float)
-            if not (isinstance(value, kinds) or (value is None and name not in TEXTS)):
+            is_of_kind = isinstance(value, kinds) and not isinstance(value, bool)
+            if not (is_of_kind or (value is None and name not in TEXTS)):
                 raise ValueError(f"{name} is {value!r}")
         return found
 
