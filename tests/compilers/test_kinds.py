@@ -12,7 +12,7 @@ from compiled import Export
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import InHostTime, kinds, resolve
-from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.machine.devices import BUILT_IN, Device, load_inventory
 from pytest_ngraph.machine.machine import Machine, this_machine
 from pytest_ngraph.worker.worker import Worker
@@ -73,6 +73,42 @@ def test_a_profile_chooses_one_of_several_by_index(tmp_path: Path) -> None:
 def test_a_worker_sees_only_the_gpu_that_it_uses(environment: dict[str, str], index: int, visible: str) -> None:
     assert kinds.named("cuda").only(index, environment) == {"CUDA_VISIBLE_DEVICES": visible}
     assert kinds.named("cpu").only(index, environment) == {}
+
+
+@pytest.mark.parametrize(
+    ("listed", "found"),
+    [
+        ("", ("0x1002:0x740f", "0x1002:0x73bf")),
+        ("0", ("0x1002:0x740f",)),
+        ("1", ("0x1002:0x73bf",)),
+        ("1,0", ("0x1002:0x73bf", "0x1002:0x740f")),
+        ("GPU-8f1c", ("GPU-8f1c",)),
+        ("0,2,1", ("0x1002:0x740f",)),
+        ("-1", ()),
+    ],
+)
+def test_amds_gpus_that_the_user_hides_are_not_there(
+    listed: str, found: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its libraries take those that are listed, in that order, up to the first that there is not."""
+    (tmp_path / "dev/kfd").mkdir(parents=True)
+    for number, device in enumerate(("0x740f", "0x73bf")):
+        folder = tmp_path / f"sys/class/drm/renderD{128 + number}/device"
+        folder.mkdir(parents=True)
+        (folder / "vendor").write_text("0x1002\n")
+        (folder / "device").write_text(f"{device}\n")
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", listed)
+    assert kinds.named("rocm").found(tmp_path) == found
+    second = Device(name="second", kind="rocm", index=1)
+    machine = with_accelerators(*(f"rocm {each}" for each in found))
+    assert bool(second.absent(machine)) is (len(found) < 2)
+
+
+@pytest.mark.parametrize(("kind", "variable"), [("rocm", "HIP_VISIBLE_DEVICES"), ("cuda", "CUDA_VISIBLE_DEVICES")])
+def test_a_worker_gets_no_gpu_that_the_user_hides(kind: str, variable: str) -> None:
+    assert kinds.named(kind).only(0, {variable: "1"}) == {variable: "1"}
+    with pytest.raises(UsageError, match=f"{variable}=0 lists no device of index 1. .* up to 0"):
+        kinds.named(kind).only(1, {variable: "0"})
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_ngraph.clock import Stopwatch, WallStopwatch
-from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.system.files import text_of
 
 ROOT = Path("/")
@@ -31,11 +31,24 @@ class DeviceKind:
         return ()
 
     def only(self, index: int, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables with which a worker sees only the device of this index, of those that we may use."""
+        """Return the variables with which a worker sees only the device of this index, of those that we may use.
+
+        Raises:
+            UsageError: we may not use as many.
+        """
         if not self.visible:
             return {}
-        listed = [name for name in environment.get(self.visible, "").split(",") if name]
-        return {self.visible: listed[index] if index < len(listed) else str(index)}
+        listed = self.listed(environment)
+        if listed and index >= len(listed):
+            raise UsageError(
+                f"{self.visible}={','.join(listed)} lists no device of index {index}. List one more there, or give an "
+                f"index up to {len(listed) - 1} in devices.toml."
+            )
+        return {self.visible: listed[index] if listed else str(index)}
+
+    def listed(self, environment: Mapping[str, str]) -> list[str]:
+        """Return the devices that the user lists, by the names of `visible`; none where we may use all."""
+        return [name for name in environment.get(self.visible, "").split(",") if name]
 
     def device(self, index: int) -> str:
         """Return PyTorch's name of the device, in a worker."""
