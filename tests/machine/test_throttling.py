@@ -44,6 +44,26 @@ def test_a_limit_on_clocks_is_throttling_and_a_fan_is_not(thermal: Path) -> None
     assert watch.others(list) is None
 
 
+@pytest.mark.parametrize("folder", ["soc/soc:firmware", "soc@107c000000/soc@107c000000:firmware"])
+def test_the_firmware_of_a_raspberry_pi_is_asked(thermal: Path, tmp_path: Path, folder: str) -> None:
+    """The lower bits are of now, the upper ones of all the time since it was started."""
+    file = tmp_path / folder / "get_throttled"
+    file.parent.mkdir(parents=True)
+    file.write_text("0\n")
+    watch = Throttling(thermal=thermal, platform=tmp_path)
+    for said, slowed in (
+        ("0", ()),
+        ("4", ("firmware: throttled",)),
+        ("a", ("firmware: clock capped", "firmware: soft temperature limit")),
+        ("e0000", ()),
+        ("50005", ("firmware: throttled",)),
+        ("", ()),
+        ("none", ()),
+    ):
+        file.write_text(f"{said}\n")
+        assert watch.now() == slowed
+
+
 def test_a_gpu_is_asked_too(thermal: Path) -> None:
     watch = Throttling(cast("Device", Gpu()), thermal)
     assert watch.now() == ("GPU hardware thermal slowdown",)
