@@ -44,4 +44,14 @@ def test_nothing_is_left_of_sessions_that_ended() -> None:
         head._broker.publish(topic(str(number)), "measuring")
         head.plugins["ours"].remove_client(SimpleNamespace(), connection)
         head._broker.publish(topic(str(number)), "a device that has not heard of it")
-    assert list(head._broker._topics) == ["all"]
+    assert list(head._broker._topics) == []
+
+
+def test_a_device_fills_no_memory_with_topics_of_its_own() -> None:
+    head = Head()
+    head._broker.subscribe("heard", CONNECTION)
+    for number in range(100):
+        head._broker.publish([f"anything {number}", "heard"], "a long text")
+    assert list(head._broker._topics) == ["heard"]
+    assert head._broker.get_events("heard") == ()
+    assert len(head.sent) == 100

@@ -1,4 +1,4 @@
-"""Keeps the head from collecting the messages of devices to clients: the engine never drops a topic by itself."""
+"""Keeps the head from collecting messages: the engine keeps a thousand of each topic, and a device may name any."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ class ForgottenTopics(SchedulerPlugin):
 
     def log_event(self, topic: str, msg: Any) -> None:
         """A message was passed on: it is only for display, so nobody asks for it again."""
-        if topic.startswith(f"{KEY}-"):
-            self._topics[topic].truncate()
-            self._drop_unheard(topic)
+        self._topics[topic].truncate()
+        self._drop_unheard(topic)
 
     def remove_client(self, scheduler: Scheduler, client: str) -> None:
         """A client has left, and with it the topic on its own coming and going."""
