@@ -19,7 +19,8 @@ from fault_project import finished, wait_until
 
 from pytest_ngraph.bench.lock import LOCK, exclusive
 from pytest_ngraph.cluster.connection import connect
-from pytest_ngraph.cluster.presence import JoinedDevice, present, resource
+from pytest_ngraph.cluster.presence import JoinedDevice, present
+from pytest_ngraph.cluster.resources import resource
 from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.machine.machine import Machine
 

@@ -21,7 +21,7 @@ from fault_project import wait_until
 from pytest_ngraph.cluster import answers, certs
 from pytest_ngraph.cluster.client.link import Link
 from pytest_ngraph.cluster.device import task
-from pytest_ngraph.cluster.presence import resource
+from pytest_ngraph.cluster.resources import resource
 from pytest_ngraph.cluster.security import endpoint
 
 RED = "red"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ngraph.cluster.presence import KEY, introduction, present
+from pytest_ngraph.cluster.presence import introduction, present
+from pytest_ngraph.cluster.resources import KEY
 
 
 def cluster(now: Any = None, **reports: Any) -> Any:

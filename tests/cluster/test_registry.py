@@ -10,6 +10,7 @@ from cluster.certificates import credentials_of
 
 from pytest_ngraph.cluster.guard import Guard, Refused
 from pytest_ngraph.cluster.registry import Standing, is_literal
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.cluster.revocation import Revoked
 from pytest_ngraph.cluster.roles import Peer
 
@@ -133,6 +134,40 @@ def test_a_registration_that_fails_claims_nothing(head: Guard, answer: Any) -> N
 def test_a_connection_is_of_one_worker(head: Guard) -> None:
     standing = device(head, BAD, ELSEWHERE)
     assert not allowed(head, BAD, standing, op="register-worker", address="tls://10.0.0.9:1")
+
+
+@pytest.mark.parametrize(
+    ("resources", "pool", "taken"),
+    [
+        ({"ngraph:bad": 1}, "bad", True),
+        ({"ngraph:bad": 1, "ngraph:shared": 1}, "shared", True),
+        ({}, "bad", True),
+        ({"ngraph:bad": 1, "ngraph:good": 1}, "bad", False),
+        ({"ngraph:good": 1}, None, False),
+        ({"GPU": 1}, "bad", False),
+        (["ngraph:good"], "bad", False),
+        (7, "bad", False),
+    ],
+)
+def test_a_device_gets_the_cases_of_its_own_name_and_pool_alone(
+    head: Guard, resources: Any, pool: str | None, *, taken: bool
+) -> None:
+    """The engine sends a task to whoever offers what the task needs."""
+    joins: dict[str, Any] = {
+        "op": "register-worker",
+        "address": ELSEWHERE,
+        "name": "bad",
+        "extra": {KEY: {"pool": pool}},
+    }
+    assert allowed(head, BAD, **joins, resources=resources) is taken
+    assert allowed(head, BAD, **joins | {"extra": 7}, resources=resources) is (resources in ({}, {"ngraph:bad": 1}))
+
+
+def test_a_device_that_has_joined_offers_nothing_else(head: Guard) -> None:
+    standing = device(head, BAD, ELSEWHERE)
+    beat: dict[str, Any] = {"op": "heartbeat_worker", "address": ELSEWHERE}
+    assert allowed(head, BAD, standing, **beat)
+    assert not allowed(head, BAD, standing, **beat, resources={"ngraph:good": 1})
 
 
 def test_what_the_head_does_not_know_may_be_asked_about(head: Guard) -> None:

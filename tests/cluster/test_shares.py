@@ -15,7 +15,7 @@ from distributed import Client, Scheduler, Worker
 
 from pytest_ngraph.cluster import engine_settings
 from pytest_ngraph.cluster.client.turns import AHEAD
-from pytest_ngraph.cluster.presence import KEY, resource
+from pytest_ngraph.cluster.resources import KEY, resource
 from pytest_ngraph.cluster.shares import AGAIN, FairOrder, Shares
 
 MEASURED: list[str] = []

@@ -22,7 +22,8 @@ from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.plugin import DevicePlugin
-from pytest_ngraph.cluster.presence import KEY, introduction, resource
+from pytest_ngraph.cluster.presence import introduction
+from pytest_ngraph.cluster.resources import KEY, resource
 from pytest_ngraph.cluster.security import endpoint
 from pytest_ngraph.record import Phase, Record, Round
 

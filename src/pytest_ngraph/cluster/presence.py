@@ -10,12 +10,11 @@ from typing import Any, Literal, NamedTuple
 from distributed import Client
 
 from pytest_ngraph import compilers
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.machine.health import Health
 from pytest_ngraph.machine.machine import FINGERPRINT, environment, this_machine
 
-KEY = "ngraph"
-"""Name under which a device's worker reports about itself, and keeps what its tasks need."""
 ALWAYS = (FINGERPRINT, "architecture", "cores")
 """Facts that the environment of every machine has."""
 State = Literal["free", "busy", "measured locally", "draining", "refuses", "reserved"]
@@ -94,11 +93,6 @@ def present(client: Client, timeout_s: float | None = None) -> Present:
                 found.unreadable[str(worker.get("name", address))] = f"{type(error).__name__}: {error}"
     found.devices.sort(key=lambda device: device.name)
     return found
-
-
-def resource(device: str) -> str:
-    """Return the name of a device's resource. The device has one of it, and each of its tasks needs one."""
-    return f"{KEY}:{device}"
 
 
 def introduction(pool: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from distributed.comm.addressing import get_address_host, resolve_address
 
+from pytest_ngraph.cluster.resources import are_its_own
 from pytest_ngraph.cluster.roles import Peer
 
 REGISTERS = {"register-worker": "address", "register-client": "client"}
@@ -90,6 +91,10 @@ class Registry:
         if operation == "who_has" and not isinstance(message.get("keys"), (list, tuple, set)):
             return False  # the engine would list all
         if operation == "register-worker" and (standing.worker or "://" in str(message.get("name"))):
+            return False
+        if operation == "register-worker" and not are_its_own(message.get("resources", {}), message):
+            return False
+        if operation != "register-worker" and "resources" in message:
             return False
         return all(is_literal(each) and self._is_free(("address", each), peer) for each in addresses)
 

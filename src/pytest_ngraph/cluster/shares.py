@@ -14,7 +14,7 @@ from typing import Any
 from distributed import Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from pytest_ngraph.cluster.presence import KEY, resource
+from pytest_ngraph.cluster.resources import KEY, resource
 
 AGAIN = 1
 """Priority of a group that is submitted again because it could not be measured: its turn does not count."""

@@ -7,7 +7,7 @@ from typing import Any
 from distributed import Scheduler
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.cluster.resources import KEY
 
 
 class ForgottenTopics(SchedulerPlugin):

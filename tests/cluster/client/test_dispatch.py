@@ -14,8 +14,9 @@ from synthetic import case
 from pytest_ngraph.cluster.client import dispatch, watch
 from pytest_ngraph.cluster.client.link import Answer
 from pytest_ngraph.cluster.client.sent_groups import SentGroup
-from pytest_ngraph.cluster.presence import JoinedDevice, resource
+from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.resources import resource
 from pytest_ngraph.cluster.shares import AGAIN
 from pytest_ngraph.errors import DeviceAway, NgraphError
 

@@ -19,7 +19,7 @@ from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quiet import Quiet
 from pytest_ngraph.cluster.device.reservation import Reservations
 from pytest_ngraph.cluster.device.resident import Measured, Resident
-from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.health import Health
 from pytest_ngraph.settings import Settings

@@ -20,7 +20,8 @@ from distributed import Security, Worker
 from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.device import task
-from pytest_ngraph.cluster.presence import KEY, introduction, resource
+from pytest_ngraph.cluster.presence import introduction
+from pytest_ngraph.cluster.resources import KEY, resource
 from pytest_ngraph.cluster.security import Credentials, endpoint
 from pytest_ngraph.record import Failure, Record
 

@@ -19,7 +19,8 @@ from pytest_ngraph.cluster.client.results import Results
 from pytest_ngraph.cluster.client.sent_groups import SentGroup, SentGroups
 from pytest_ngraph.cluster.client.watch import AWAY_S, Watch
 from pytest_ngraph.cluster.device import task
-from pytest_ngraph.cluster.presence import JoinedDevice, resource
+from pytest_ngraph.cluster.presence import JoinedDevice
+from pytest_ngraph.cluster.resources import resource
 from pytest_ngraph.cluster.shares import AGAIN
 from pytest_ngraph.errors import DeviceAway, NgraphError
 

@@ -22,7 +22,8 @@ from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.quotas import Quotas
 from pytest_ngraph.cluster.device.unit import STOP_S
-from pytest_ngraph.cluster.presence import KEY, introduction, resource
+from pytest_ngraph.cluster.presence import introduction
+from pytest_ngraph.cluster.resources import KEY, resource
 from pytest_ngraph.cluster.security import Endpoint, in_address
 from pytest_ngraph.cluster.versions import difference, of_scheduler
 from pytest_ngraph.errors import UsageError

@@ -12,7 +12,7 @@ from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quiet import Quiet
 from pytest_ngraph.cluster.device.quotas import Enforcer, Quotas
 from pytest_ngraph.cluster.device.resident import Resident
-from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.machine import nvml
 from pytest_ngraph.machine.health import Health, read
 from pytest_ngraph.machine.machine import this_machine

@@ -11,7 +11,7 @@ from typing import Any
 
 from distributed import Worker
 
-from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.system.files import write_whole
 

@@ -25,7 +25,7 @@ from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.quiet import Unwanted
 from pytest_ngraph.cluster.device.reservation import Reservations
 from pytest_ngraph.cluster.device.resident import Stopped
-from pytest_ngraph.cluster.presence import KEY
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.machine import this_machine
