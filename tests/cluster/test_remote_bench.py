@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +23,9 @@ from pytest_ngraph.cluster.client.dispatch import Arrival
 from pytest_ngraph.cluster.client.link import Answer
 from pytest_ngraph.cluster.client.remote import TRIES
 from pytest_ngraph.cluster.client.sent_groups import SentGroup
+from pytest_ngraph.cluster.client.turns import AHEAD
+from pytest_ngraph.cluster.client.watch import LOOK_S
+from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import DeviceAway, NgraphError
 from pytest_ngraph.machine.machine import CXX
@@ -96,6 +100,46 @@ def test_a_project_that_never_arrives_is_named_as_the_reason() -> None:
         "the project could not be sent to device orin, which asked for it 5 times: no answer. See to the connection, "
         "or send less: --ngraph-send=PATTERN."
     )
+
+
+class Pool(fake_link.Way):
+    """Measures the first group of each batch at once, and the others never.
+
+    Attributes:
+        most: the most groups that were under way at a time.
+    """
+
+    most = 0
+
+    def __init__(self, *devices: JoinedDevice) -> None:
+        super().__init__(is_up=True, devices=devices)
+        self._data: dict[str, Any] = {}
+
+    def submit(self, function: Any, data: Sequence[Any], resource: str, *others: Any) -> list[Any]:
+        futures = super().submit(function, data, resource, *others)
+        self._data.update((future.key, each) for future, each in zip(futures, data, strict=True))
+        self.most = max(self.most, len(self.futures) - sum(map(len, self.gathered)))
+        futures[0].status = "finished"
+        futures[0].add_done_callback = lambda call: call(futures[0])
+        return futures
+
+    def fetch(self, futures: Sequence[Any]) -> Answer:
+        super().fetch(futures)
+        return fake_link.answered([rows(SentGroup(0, (), self._data[future.key])).answer for future in futures])
+
+
+def test_machines_that_join_a_pool_later_get_their_share() -> None:
+    cases = [case("identity", device="orin", batch_size=size) for size in range(1, 21)]
+    now, way = fake_link.Time(), Pool(ORIN)
+    records = bench(fake_link.over(way, clock=now), *([each] for each in cases)).run(cases)
+    for _ in range(3):
+        next(records)
+    assert way.most == AHEAD
+    way.devices = [dataclasses.replace(ORIN, name=f"orin-{number}", address=f"tcp://{number}") for number in (1, 2, 3)]
+    now.now += LOOK_S
+    for _ in range(3):
+        next(records)
+    assert way.most == 3 * AHEAD
 
 
 def test_a_group_whose_device_is_lost_is_sent_again_but_not_for_ever() -> None:

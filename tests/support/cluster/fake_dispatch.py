@@ -50,6 +50,10 @@ class Way:
         self.send([group])
         return True
 
+    def machines(self, device: str) -> int:
+        """Return how many machines of a device can measure."""
+        return 1
+
     def close(self) -> None:
         """Nothing is under way."""
 

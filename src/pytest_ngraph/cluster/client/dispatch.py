@@ -55,6 +55,7 @@ class Dispatch:
     Attributes:
         gone: devices that are no longer waited for, with a message that says why: they stayed away for too long, or
             refuse to measure.
+        machines: returns how many machines of a device can measure, at the last look.
     """
 
     def __init__(self, link: Link, sent_groups: SentGroups, clock: Clock = time.monotonic) -> None:
@@ -65,6 +66,7 @@ class Dispatch:
         self._arrived: queue.SimpleQueue[Future[Any] | dict[str, Any] | Callable[[], None]] = queue.SimpleQueue()
         self._pending = Pending()
         self._refusals = Refusals()
+        self.machines = self._refusals.count
         self._results = self._new_results()
         self._deliveries = self._new_deliveries()
         self._ready: list[Arrival] = []

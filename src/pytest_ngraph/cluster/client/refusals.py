@@ -14,10 +14,12 @@ class Refusals:
     def __init__(self) -> None:
         self._reasons: dict[str, str] = {}
         self._members: dict[str, set[str]] = {}
+        self._present: list[JoinedDevice] = []
 
     def see(self, present: Iterable[JoinedDevice]) -> None:
         """Note which machines there are."""
-        for each in present:
+        self._present = list(present)
+        for each in self._present:
             for device in (each.name, each.pool):
                 self._members.setdefault(device, set()).add(each.name)
 
@@ -47,6 +49,10 @@ class Refusals:
     def left(self, device: str, present: Iterable[JoinedDevice]) -> dict[str, str]:
         """Return the machines of a device that do not refuse: their names, by address."""
         return {each.address: each.name for each in self.without(present) if device in (each.name, each.pool)}
+
+    def count(self, device: str) -> int:
+        """Return how many machines of a device there were when they were noted last, without those that refuse."""
+        return len(self.left(device, self._present))
 
     def without(self, present: Iterable[JoinedDevice]) -> list[JoinedDevice]:
         """Return the machines that do not refuse."""

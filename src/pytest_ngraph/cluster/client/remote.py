@@ -32,7 +32,7 @@ class RemoteBench:
         sent_groups: turns groups into tasks and answers into records.
         work: what is to be measured.
         environment: returns the environment of a device's machine.
-        machines: returns how many machines a device has.
+        machines: returns how many machines a device has when the run begins. Others may join later.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RemoteBench:
         self._sent_groups = sent_groups
         self._work = work
         self._environment = environment
-        self._turns = Turns(machines)
+        self._turns = Turns(lambda device: max(machines(device), dispatch.machines(device)))
         self._to_send: Sequence[Sequence[Case]] = work.groups
         self._pending: set[Case] = set()
         self._tried: dict[int, SentGroup] = {}
