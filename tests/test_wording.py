@@ -14,6 +14,7 @@ from pytest_ngraph.wording import (
     number_in,
     seen_from,
     significant,
+    visible,
 )
 
 
@@ -65,3 +66,10 @@ def test_the_first_line_of_an_error() -> None:
         "Exception from src/inference/infer_request.cpp:224:\nException from src/node.cpp:7:\nK (0) is too low"
     )
     assert first_line(RuntimeError(of_openvino)) == "K (0) is too low"
+
+
+def test_of_what_others_say_nothing_acts_on_a_terminal() -> None:
+    said = {"a\x1b[2J": ["b\r\n\tc", 1.5, None, {"d": ("\x9b2J\u202e\x7f",)}], "é °C ®\xa0": True}
+    assert visible(said) == {
+        r"a\x1b[2J": ["b\\r\n\tc", 1.5, None, {"d": (r"\x9b2J\u202e\x7f",)}], "é °C ®\xa0": True
+    }  # fmt: skip

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Seconds of each unit of time."""
 
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys or that reorder a line; not newlines and tabs."""
 PLACE = re.compile(r"Exception from \S+:\d+:")
 
 
@@ -82,3 +85,14 @@ def first_line(error: BaseException) -> str:
     """
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line and not PLACE.fullmatch(line)), "no message")
+
+
+def visible(said: Any) -> Any:
+    """Return JSON-ready data of others, in whose texts no character acts on a terminal: they are written as `\\x1b`."""
+    if isinstance(said, str):
+        return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), said)
+    if isinstance(said, Mapping):
+        return {visible(name): visible(each) for name, each in said.items()}
+    if isinstance(said, (list, tuple)):
+        return type(said)(visible(each) for each in said)
+    return said

@@ -26,6 +26,14 @@ def cluster(now: Any = None, **reports: Any) -> Any:
     return SimpleNamespace(scheduler=scheduler, sync=answered)
 
 
+def nested(depth: int) -> Any:
+    """Return a dict in a dict, and so on."""
+    found: Any = {}
+    for _ in range(depth):
+        found = {"in": found}
+    return found
+
+
 def test_devices_are_sorted_and_known_by_their_pool() -> None:
     found, _ = present(cluster(xeon=introduction("pool"), orin=introduction("orin")))
     assert [(device.name, device.pool, device.state) for device in found] == [
@@ -43,6 +51,7 @@ def test_devices_are_sorted_and_known_by_their_pool() -> None:
         {**introduction("odd"), "environment": {}},
         {**introduction("odd"), "environment": {"fingerprint": "3f", "architecture": "x86_64"}},
         {**introduction("odd"), "compilers": "odd"},
+        {**introduction("odd"), "machine": nested(5000)},
     ],
 )
 def test_a_report_that_makes_no_sense_hides_no_other_device_and_is_named(report: Any) -> None:
@@ -68,3 +77,26 @@ def test_a_heartbeat_that_makes_no_sense_is_named(now: Any) -> None:
     found = present(cluster(now, odd=introduction("odd")))
     assert found.devices == []
     assert list(found.unreadable) == ["odd"]
+
+
+def test_what_a_device_says_moves_no_cursor() -> None:
+    sly = "\x1b]52;c;eA==\x07"
+    report = introduction(sly) | {"compilers": {"tvm": f"missing\r{sly}", sly: ""}, "engine": sly}
+    report["environment"] |= {"processor": sly, sly: "x"}
+    report["machine"] |= {"processor": sly, "accelerators": [sly]}
+    now = {"refuses": sly, "reserved": {"by": sly}, "health": {"governor": sly}}
+    (found,), _ = present(cluster(now, **{f"xeon{sly}": report}))
+    assert found.refuses == r"\x1b]52;c;eA==\x07"
+    assert found.compilers["tvm"] == r"missing\r\x1b]52;c;eA==\x07"
+    told = [
+        found.name,
+        found.pool,
+        *found.environment,
+        *found.compilers,
+        found.machine["accelerators"][0],
+        found.engine,
+    ]
+    told += [*found.environment.values(), found.machine["processor"], found.reserved_by, found.health.governor]
+    assert [text for text in told if not text.isprintable()] == []
+    (name,) = present(cluster(odd={}, **{f"xeon{sly}": 7})).unreadable.keys() - {"odd"}
+    assert name == r"xeon\x1b]52;c;eA==\x07"

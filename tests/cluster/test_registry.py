@@ -163,6 +163,17 @@ def test_a_device_gets_the_cases_of_its_own_name_and_pool_alone(
     assert allowed(head, BAD, **joins | {"extra": 7}, resources=resources) is (resources in ({}, {"ngraph:bad": 1}))
 
 
+def test_a_device_prints_nothing_at_clients(head: Guard) -> None:
+    """The engine's clients print what they get under these topics, as it is."""
+    standing = device(head, BAD, ELSEWHERE)
+    printed: list[Any] = ["print", "warn", ["ngraph-1", "warn"], ["print"], ("print",), {"print": 1}, {"print"}]
+    for topic in printed:
+        assert not allowed(head, BAD, standing, op="log-event", topic=topic, msg="\x1b[2J")
+    others: list[Any] = [ELSEWHERE, "worker-fail-hard", "ngraph-1", ["ngraph-1", [7]]]
+    for topic in others:
+        assert allowed(head, BAD, standing, op="log-event", topic=topic, msg="")
+
+
 def test_a_device_that_has_joined_offers_nothing_else(head: Guard) -> None:
     standing = device(head, BAD, ELSEWHERE)
     beat: dict[str, Any] = {"op": "heartbeat_worker", "address": ELSEWHERE}

@@ -42,9 +42,25 @@ def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answ
     assert reason in failure.message
 
 
+def test_what_a_device_answers_moves_no_cursor() -> None:
+    way, notes = Way(lambda group: Arrival(group, json.dumps({"refused": "\x1b[2J", "machine": "xeon-2"}))), list[str]()
+    list(bench(way, [ONE], notes=notes).run([ONE]))
+    assert notes == [r"xeon-2 refuses to measure (\x1b[2J); the other machines of xeon go on."]
+    (record,) = bench(Way(lambda group: Arrival(group, json.dumps({"failed": "a\rb"}))), [ONE]).run([ONE])
+    assert record.failure is not None
+    assert record.failure.message == r"device xeon: a\rb"
+    way, heard = Way(), Heard()
+    way.messages.append({"waiting": "\x1b[2J", "worker": ("\x07",)})
+    list(bench(way, [ONE], heard=heard).run([ONE]))
+    assert heard.waits == [r"\x1b[2J (('\\x07',))"]
+
+
 def test_messages_that_make_no_sense_are_left_out() -> None:
     way, heard = Way(), Heard()
-    odd: list[Any] = [{}, {"group": 99, "case": 0}, {"group": 0, "case": "x", "phase": "compile"}, {"case": 0}]
+    nested: Any = {}
+    for _ in range(5000):
+        nested = {"waiting": nested, "worker": "xeon"}
+    odd: list[Any] = [{}, nested, {"group": 99, "case": 0}, {"group": 0, "case": "x", "phase": "compile"}, {"case": 0}]
     way.messages.extend(odd)
     assert [record.outcome for record in bench(way, [ONE], heard=heard).run([ONE])] == ["measured"]
 

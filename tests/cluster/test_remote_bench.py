@@ -151,10 +151,10 @@ def test_a_group_whose_device_is_lost_is_sent_again_but_not_for_ever() -> None:
 
 
 def test_a_device_that_raises_is_not_said_to_have_left() -> None:
-    (record,) = bench(Way(*[fails(ValueError("no such function"))] * TRIES), [ONE]).run([ONE])
+    (record,) = bench(Way(*[fails(ValueError("no such\r function"))] * TRIES), [ONE]).run([ONE])
     assert record.failure is not None
     assert record.failure.kind == "raised"
-    assert record.failure.message == "device xeon raised in place of an answer: no such function"
+    assert record.failure.message == "device xeon raised in place of an answer: no such\\r function"
 
 
 def test_an_error_is_the_record_of_its_cases() -> None:

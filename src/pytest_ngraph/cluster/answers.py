@@ -10,6 +10,7 @@ from typing import Any
 from distributed import Worker
 
 from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.wording import visible
 
 
 class Unreadable(NgraphError):
@@ -27,11 +28,11 @@ def failure(error: Exception) -> dict[str, str]:
 
 
 def read(text: Any) -> dict[str, Any]:
-    """Return the answer in a text. Raises `Unreadable`."""
+    """Return the answer in a text, with `visible` texts. Raises `Unreadable`."""
     try:
         if not isinstance(text, str):
             raise ValueError(f"it is no text, but {type(text).__name__}")
-        answer = json.loads(text)
+        answer = visible(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"its answer cannot be read: {error}") from None
     if not isinstance(answer, dict):

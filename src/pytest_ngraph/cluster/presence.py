@@ -14,9 +14,12 @@ from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.machine.health import Health
 from pytest_ngraph.machine.machine import FINGERPRINT, environment, this_machine
+from pytest_ngraph.wording import visible
 
 ALWAYS = (FINGERPRINT, "architecture", "cores")
 """Facts that the environment of every machine has."""
+ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError, RecursionError)
+"""What reading a report raises that makes no sense."""
 State = Literal["free", "busy", "measured locally", "draining", "refuses", "reserved"]
 
 
@@ -75,7 +78,7 @@ class Present(NamedTuple):
 
 
 def present(client: Client, timeout_s: float | None = None) -> Present:
-    """Return the devices of a cluster.
+    """Return the devices of a cluster, with what they say in `visible` texts.
 
     Args:
         client: a client of its scheduler.
@@ -89,8 +92,17 @@ def present(client: Client, timeout_s: float | None = None) -> Present:
         if KEY in worker:
             try:
                 found.devices.append(_device(address, worker, busy=bool(processing.get(address))))
-            except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError) as error:
-                found.unreadable[str(worker.get("name", address))] = f"{type(error).__name__}: {error}"
+            except (
+                LookupError,
+                TypeError,
+                ValueError,
+                AttributeError,
+                ArithmeticError,
+                OSError,
+                RecursionError,
+            ) as error:
+                name = visible(str(worker.get("name", address)))
+                found.unreadable[name] = visible(f"{type(error).__name__}: {error}")
     found.devices.sort(key=lambda device: device.name)
     return found
 
@@ -108,11 +120,11 @@ def introduction(pool: str) -> dict[str, Any]:
 
 
 def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDevice:
-    reported = worker[KEY]
-    now = worker["metrics"].get(KEY, {})
+    reported = visible(worker[KEY])
+    now = visible(worker["metrics"].get(KEY, {}))
     reserved = now.get("reserved") or {}
     return JoinedDevice(
-        name=str(worker["name"]),
+        name=visible(str(worker["name"])),
         pool=str(reported["pool"]),
         address=address,
         state=_state(now, busy=busy),

@@ -7,7 +7,7 @@ place of addresses: of workers, and of hosts.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from distributed.comm.addressing import get_address_host, resolve_address
@@ -17,6 +17,8 @@ from pytest_ngraph.cluster.roles import Peer
 
 REGISTERS = {"register-worker": "address", "register-client": "client"}
 """The requests that register a connection, and the part of the message that says as whom."""
+PRINTED = ("print", "warn")
+"""Topics whose messages the engine's clients print as they are."""
 
 
 class Standing:
@@ -92,6 +94,8 @@ class Registry:
             return False  # the engine would list all
         if operation == "register-worker" and (standing.worker or "://" in str(message.get("name"))):
             return False
+        if operation == "log-event" and any(each in PRINTED for each in _each(message.get("topic"))):
+            return False
         if operation == "register-worker" and not are_its_own(message.get("resources", {}), message):
             return False
         if operation != "register-worker" and "resources" in message:
@@ -119,6 +123,10 @@ def is_literal(address: Any) -> bool:
         return bool(resolve_address(address) == address)
     except (ValueError, TypeError, AttributeError, OSError):
         return False
+
+
+def _each(topics: Any) -> Collection[Any]:
+    return topics if isinstance(topics, Collection) and not isinstance(topics, str) else (topics,)
 
 
 def _starts(message: Any) -> bool:

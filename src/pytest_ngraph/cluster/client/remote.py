@@ -19,6 +19,7 @@ from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
 from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Failure, FailureKind, Record
 from pytest_ngraph.system.installed import variables
+from pytest_ngraph.wording import visible
 
 TRIES = 5
 """How often a group is sent before it fails, if it comes back without records."""
@@ -177,7 +178,8 @@ class RemoteBench:
 
     def _show(self, message: Mapping[str, Any]) -> None:
         """Show a message about the progress of a device's bench. One that makes no sense is left out."""
-        with suppress(LookupError, TypeError, ValueError, AttributeError):
+        with suppress(LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            message = visible(message)
             progress, case = self._work.progress, self._sent_groups.case(message)
             if case is None:
                 progress.waiting(f"{message['waiting']} ({message['worker']})")
@@ -225,7 +227,7 @@ def _problem(group: SentGroup, error: BaseException | None) -> tuple[FailureKind
     if isinstance(error, KilledWorker):
         return "crashed", f"{where} left the cluster again and again while it had this group"
     if error is not None:  # `task.measure` answers whatever happens, so that this is another program
-        return "raised", f"{where} raised in place of an answer: {error}"
+        return "raised", f"{where} raised in place of an answer: {visible(str(error))}"
     if group.undelivered:
         return "raised", (
             f"the project could not be sent to {where}, which asked for it {TRIES} times: {group.undelivered}. See "
