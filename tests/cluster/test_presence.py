@@ -10,6 +10,7 @@ import pytest
 
 from pytest_ngraph.cluster.presence import introduction, present
 from pytest_ngraph.cluster.resources import KEY
+from pytest_ngraph.machine import machine
 
 
 def cluster(now: Any = None, **reports: Any) -> Any:
@@ -77,6 +78,16 @@ def test_a_heartbeat_that_makes_no_sense_is_named(now: Any) -> None:
     found = present(cluster(now, odd=introduction("odd")))
     assert found.devices == []
     assert list(found.unreadable) == ["odd"]
+
+
+def test_a_device_reports_the_power_limit_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = []
+    for watts in (300, 250):
+        monkeypatch.setattr(machine, "_power", lambda gpus, watts=watts: (f"power limit {watts} W",))
+        reports.append(introduction("gpu"))
+    assert [each["environment"]["power"] for each in reports] == ["power limit 300 W", "power limit 250 W"]
+    assert [each["machine"]["power"] for each in reports] == [("power limit 300 W",), ("power limit 250 W",)]
+    assert len({each["environment"]["fingerprint"] for each in reports}) == 2
 
 
 def test_what_a_device_says_moves_no_cursor() -> None:

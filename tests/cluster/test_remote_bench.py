@@ -198,7 +198,10 @@ def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
 
     (record,) = bench(Way(elsewhere), [ONE]).run([ONE])
     assert record.failure is not None
-    assert "differs from the one that this run began with: fingerprint is other, was f" in record.failure.message
+    assert record.failure.message.endswith(
+        "differs from the one that this run began with: fingerprint is other, was f. If its power limit, power mode or "
+        "clocks were set meanwhile, run again."
+    )
 
 
 @pytest.mark.parametrize(

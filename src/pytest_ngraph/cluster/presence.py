@@ -13,7 +13,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.machine.health import Health
-from pytest_ngraph.machine.machine import FINGERPRINT, environment, this_machine
+from pytest_ngraph.machine.machine import FINGERPRINT, Machine, environment, machine_now
 from pytest_ngraph.wording import visible
 
 ALWAYS = (FINGERPRINT, "architecture", "cores")
@@ -107,13 +107,14 @@ def present(client: Client, timeout_s: float | None = None) -> Present:
     return found
 
 
-def introduction(pool: str) -> dict[str, Any]:
-    """Return what a device reports when it joins."""
+def introduction(pool: str, machine: Machine | None = None) -> dict[str, Any]:
+    """Return what a device reports when it joins, of its machine as it is set now or as it is given."""
+    machine = machine or machine_now()
     found = {name: compilers.missing_library(name) for name in compilers.names()}
     return {
         "pool": pool,
-        "machine": this_machine().to_dict(),
-        "environment": environment(),
+        "machine": machine.to_dict(),
+        "environment": environment(machine),
         "compilers": found,
         "engine": HERE,
     }

@@ -152,6 +152,12 @@ def this_machine() -> Machine:
     )
 
 
+def machine_now() -> Machine:
+    """Return the machine that this process runs on, as its user has set it by now."""
+    machine = this_machine()
+    return dataclasses.replace(machine, power=_power(machine.gpus))
+
+
 @cache
 def in_words() -> str:
     """Describe this machine without asking CUDA's driver, such as `AMD EPYC, 2 cores` or `..., NVIDIA H200`.
@@ -163,9 +169,9 @@ def in_words() -> str:
     return ", ".join([_processor().name, counted(_count(cgroup.cpus()), "core"), *_counted(gpus.listed())])
 
 
-def environment() -> dict[str, str]:
-    """Return the facts stored with the results: the machine, its settings and the installed libraries' versions."""
-    machine = this_machine()
+def environment(machine: Machine | None = None) -> dict[str, str]:
+    """Return the facts stored with the results: the machine (None for this one), its settings, libraries' versions."""
+    machine = machine or this_machine()
     facts = {
         FINGERPRINT: machine.fingerprint,
         EARLIER_FINGERPRINT: machine.earlier_fingerprint,

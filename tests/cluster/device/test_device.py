@@ -1,17 +1,23 @@
-"""A device that is stopped while something hangs."""
+"""A device that is stopped while something hangs, and one whose machine is set to run otherwise."""
 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from distributed import Scheduler
 
-from pytest_ngraph.cluster.device import device
+from pytest_ngraph.cluster import engine_settings
+from pytest_ngraph.cluster.device import condition, device
 from pytest_ngraph.cluster.device.device import Member, Membership
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.plugin import DevicePlugin
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.cluster.security import endpoint
+from pytest_ngraph.machine import machine
 
 
 @pytest.fixture
@@ -52,3 +58,39 @@ def test_a_measurement_that_hangs_is_given_back_after_a_while(
 def test_the_second_stop_does_not_wait(closed: list[str]) -> None:
     assert leaving([], stops=2)
     assert closed == ["closed"]
+
+
+def test_a_device_joins_again_once_its_machine_is_set_otherwise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    power, said, measures = [("nvpmodel 15W",)], list[str](), [True]
+    monkeypatch.setattr(machine, "_power", lambda gpus: power[0])
+    monkeypatch.setattr(condition, "EVERY_S", 0.0)
+    monkeypatch.setattr(device, "Condition", partial(condition.Condition, is_measuring=lambda: measures[0]))
+
+    async def joins(scheduler: Scheduler, mode: str) -> None:
+        while [each.extra[KEY]["environment"].get("power") for each in scheduler.workers.values()] != [mode]:
+            await asyncio.sleep(0.05)
+
+    async def run() -> None:
+        options: dict[str, Any] = {"dashboard": False, "dashboard_address": engine_settings.NO_DASHBOARD}
+        async with Scheduler(host="tcp://127.0.0.1", port=0, **options) as scheduler:
+            at = endpoint(scheduler.address, None, part="measure", insecure=True)
+            folder = DeviceFolder(tmp_path)
+            member = Member(Membership(name="orin", pool="orin", scheduler=at, folder=folder), said.append)
+            running = asyncio.create_task(member.run())
+            try:
+                await asyncio.wait_for(joins(scheduler, "nvpmodel 15W"), 30)
+                address = next(iter(scheduler.workers))
+                power[0] = ("nvpmodel MAXN",)
+                await asyncio.sleep(1.5)
+                assert list(scheduler.workers) == [address], "a measurement is not disturbed"
+                measures[0] = False
+                await asyncio.wait_for(joins(scheduler, "nvpmodel MAXN"), 30)
+            finally:
+                member.stop()
+                await asyncio.wait_for(running, 30)
+
+    asyncio.run(run())
+    assert "its machine is set otherwise now (nvpmodel MAXN, was nvpmodel 15W), so it joins again" in said
+    assert [line.partition(" ")[0] for line in said] == ["joined", "its", "joined", "leaving", "stopped"]

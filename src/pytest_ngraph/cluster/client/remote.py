@@ -16,7 +16,7 @@ from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
 from pytest_ngraph.cluster.client.sent_groups import SentGroup, SentGroups
 from pytest_ngraph.cluster.client.turns import Turns
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
-from pytest_ngraph.machine.machine import CXX
+from pytest_ngraph.machine.machine import CXX, FINGERPRINT
 from pytest_ngraph.record import Failure, FailureKind, Record
 from pytest_ngraph.system.installed import variables
 from pytest_ngraph.wording import visible
@@ -174,6 +174,8 @@ class RemoteBench:
         if not differs:
             return record
         message = f"a machine of device {group.device} differs from the one that this run began with: {differs}"
+        if differs.startswith(FINGERPRINT):
+            message += ". If its power limit, power mode or clocks were set meanwhile, run again."
         return Record.failed(record.case, Failure(phase="build", kind="raised", message=message))
 
     def _show(self, message: Mapping[str, Any]) -> None:
@@ -193,7 +195,7 @@ class RemoteBench:
 
 def _difference(follows_from: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     """Return in words how a record's machine differs from this environment; empty if it does not."""
-    made_by = {"fingerprint": follows_from.get("machine"), "python": follows_from.get("python")}
+    made_by = {FINGERPRINT: follows_from.get("machine"), "python": follows_from.get("python")}
     made_by |= {CXX: follows_from.get(CXX)} | follows_from.get("libraries", {})
     now = {name: value for name, value in made_by.items() if value is not None and name in environment}
     before = {name: environment[name] for name in now}

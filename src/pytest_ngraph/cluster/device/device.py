@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,6 +27,8 @@ from pytest_ngraph.cluster.resources import KEY, resource
 from pytest_ngraph.cluster.security import Endpoint, in_address
 from pytest_ngraph.cluster.versions import difference, of_scheduler
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.health import Health
+from pytest_ngraph.machine.machine import machine_now
 
 JOIN_S = 60.0
 """Time for a worker to join before a new one tries."""
@@ -132,6 +134,7 @@ class Member:
         self._differing = ""
         self._leaving = asyncio.Event()
         self._hurried = asyncio.Event()
+        self._outdated = asyncio.Event()
         self._executor = MeasuringThreadPoolExecutor()
         self._plugin = DevicePlugin(
             device=membership.name,
@@ -181,8 +184,8 @@ class Member:
             await self._unless_leaving(worker.start())
             if worker.status == Status.running:
                 self._say(f"joined {at.address}" + (f"; {self._differing}" if self._differing else ""))
-                await self._unless_leaving(worker.finished())
-            if self._leaving.is_set():
+                await self._unless_leaving(self._until_outdated(worker))
+            if self._leaving.is_set() or self._outdated.is_set():
                 await self._leave(worker)
             else:
                 self._say(f"lost {at.address}; a measurement under way continues")
@@ -190,8 +193,14 @@ class Member:
             await worker.close(executor_wait=False)
 
     def _worker(self, host: str) -> Worker:
-        membership = self._membership
-        condition = Condition(self._plugin.health, membership.policy, membership.folder)
+        membership, machine = self._membership, machine_now()
+        self._outdated.clear()
+
+        def look() -> Health:
+            self._compare(machine.power, machine_now().power)
+            return self._plugin.health()
+
+        condition = Condition(look, membership.policy, membership.folder)
         return Worker(
             membership.scheduler.address,
             name=membership.name,
@@ -207,15 +216,30 @@ class Member:
             dashboard_address=engine_settings.NO_DASHBOARD,
             local_directory=str(membership.folder.scratch),
             plugins=(self._plugin,),
-            startup_information={KEY: lambda _: introduction(membership.pool)},
+            startup_information={KEY: lambda _: introduction(membership.pool, machine)},
             metrics={KEY: lambda _: condition.now(draining=self._leaving.is_set())},
         )
+
+    def _compare(self, reported: Sequence[str], now: Sequence[str]) -> None:
+        """Have the device join again if its machine is set otherwise than it has reported: records would differ."""
+        if now != reported and not self._outdated.is_set():
+            self._say(f"its machine is set otherwise now ({_set(now)}, was {_set(reported)}), so it joins again")
+            self._outdated.set()
+
+    async def _until_outdated(self, worker: Worker) -> None:
+        ends = [asyncio.ensure_future(worker.finished()), asyncio.ensure_future(self._outdated.wait())]
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in ends:
+                each.cancel()
 
     async def _leave(self, worker: Worker) -> None:
         """Start nothing more, finish the measurement, let clients fetch results, and give back tasks not started."""
         if worker.status != Status.running:
             return
-        self._say("leaving after the measurement under way. Press Ctrl-C again to leave at once")
+        if self._leaving.is_set():
+            self._say("leaving after the measurement under way. Press Ctrl-C again to leave at once")
         worker.status = Status.paused
         await self._until(lambda: not worker.state.executing_count)
         with suppress(asyncio.TimeoutError):
@@ -253,6 +277,10 @@ class Member:
         if text != self._last_said:
             self._print(text)
         self._last_said = text
+
+
+def _set(power: Sequence[str]) -> str:
+    return "; ".join(power) or "nothing known"
 
 
 def _reason(membership: Membership, error: BaseException) -> str:
