@@ -4,10 +4,10 @@ Only this room imports that engine. Groups of cases and the project under test e
 session that sends them, `device` the machine that measures, `scheduler` the head between both, which `connection`
 reaches. `assignment` is what is asked of a device, `presence` what a device reports about itself; `project` and `files`
 are what is sent. `audit` logs who ran what, `prometheus` exports how devices are. `security` and `certs` decide who may
-take part, `issued` has which certificates there are; `guard` has what each may do, and `registry` as whom connections
-are registered. `engine_settings` keeps the engine from disturbing measurements, `topics` keeps the head from collecting
-messages, `shares` is the order between clients, and `versions` names places with another engine. Open `assignment`
-first, then `client/remote.py` and `device/task.py`.
+take part, `issued` has which certificates there are; `guard` has what each may do, `registry` as whom connections are
+registered, `resources` what devices offer. `engine_settings` keeps the engine from disturbing measurements, `topics`
+keeps the head from collecting messages, `shares` is the order between clients, and `versions` names places with another
+engine. Open `assignment` first, then `client/remote.py` and `device/task.py`.
 """
 
 from __future__ import annotations
