@@ -127,8 +127,9 @@ def _known(graph: Any, optimized: Any, *, origins: bool) -> dict[str, Known]:
     made_by = {value: node.name for node in optimized.node for value in node.output if value}
     known = {}
     for node in optimized.node:
-        name = _plain(node.name.partition("/")[0])
-        named = of_node.get(node.name) or of_node.get(name) or of_node.get(f"node_{name}") or of_value.get(name)
+        names = (node.name, *map(_plain, _with_beginnings(node.name)))
+        known_as = (of_node.get(name) or of_node.get(f"node_{name}") or of_value.get(name) for name in names)
+        named = next(filter(None, known_as), "")
         made = (of_value.get(_plain(value)) for value in node.output)
         found = tuple(dict.fromkeys(each for each in (named, *made) if each))
         is_added = node.op_type.startswith("Reorder") or (node.op_type in LAYOUT and not found)
@@ -143,6 +144,13 @@ def _known(graph: Any, optimized: Any, *, origins: bool) -> dict[str, Known]:
 def origin(node: Any) -> str:
     """Return the operation that the exporter made a node of the graph from; empty where it did not say."""
     return next((each.value for each in node.metadata_props if each.key == ORIGIN), "")
+
+
+def _with_beginnings(name: str) -> Iterator[str]:
+    """Yield a name and how it begins, the longest first: some fusions append a slash and their own name."""
+    while name:
+        yield name
+        name = name.rpartition("/")[0]
 
 
 def _plain(value: str) -> str:
