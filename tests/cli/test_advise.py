@@ -92,6 +92,15 @@ def test_a_workload_that_is_not_there_is_found_before_anything_is_measured(
     assert store.run_ids(project / ".ngraph") == []
 
 
+def test_a_compiler_of_ones_own_is_found_in_the_working_folder(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(project)])
+    (project / "beside_advise.py").write_text("from deployable import Remembers as Own\n")
+    assert main(["advise", "no_nets:net", "--compiler=beside_advise:Own"]) == 2
+    assert "workload 'no_nets:net': there is no package or module no_nets." in capsys.readouterr().err
+
+
 def test_a_race_is_stored_and_resumed(
     project: Path,
     forked_workers: None,

@@ -89,3 +89,15 @@ def test_a_depth_is_a_whole_number(depth: str, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(["explain", "identity", f"--depth={depth}"])
     assert f"{depth}: a depth is a whole number from 1 on" in capsys.readouterr().err
+
+
+def test_a_compiler_of_ones_own_is_found_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "beside_explain.py").write_text("from deployable import Remembers as Own\n")
+    with closing(Journal(tmp_path / ".ngraph", {})) as journal:
+        journal.append(measured(case("beside_explain:Own", device="cpu"), 0.1))
+    assert main(["explain", "Own"]) == 2
+    assert "it is not known from what resnet18-beside_explain:Own-b1-cpu was measured" in capsys.readouterr().err

@@ -119,10 +119,10 @@ def _axes(parsed: argparse.Namespace) -> Axes:
     """Return what is raced. Raises `UsageError` for what does not exist or cannot be measured here."""
     from pytest_ngraph.advise.candidates import Axes
 
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for what is given as import strings
     devices = _devices(parsed)
     chosen = _chosen_compilers(parsed, devices[0].kind)
     case = _case(parsed, chosen[0])
-    import_from_here()
     workloads.check(case)
     if isinstance(workloads.family(case.workload), Imported):
         check_found(case.workload, "workload")
@@ -251,7 +251,4 @@ def _precisions(text: str) -> Sequence[str]:
 
 @checked
 def _compilers(text: str) -> Sequence[str]:
-    found = tuple(dict.fromkeys(str(CompilerSpec.parse(part)) for part in split_compilers(text)))
-    for each in found:
-        compilers.resolve(each)
-    return found
+    return tuple(dict.fromkeys(str(CompilerSpec.parse(part)) for part in split_compilers(text)))

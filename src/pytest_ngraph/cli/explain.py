@@ -44,8 +44,8 @@ def _run(parsed: argparse.Namespace) -> int:
     records = [choice.by_id(run, given) for given in parsed.cases]
     _require_one_workload(records)
     profiles = inventory(parsed)
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for what is given as import strings
     targets = [choice.target_of(record, profiles, purpose="explain") for record in records]
-    import_from_here()
 
     from pytest_ngraph.bench.explaining import explaining
     from pytest_ngraph.explain.explanation import explain
