@@ -101,6 +101,14 @@ def test_a_compiler_of_ones_own_is_found_in_the_working_folder(
     assert "workload 'no_nets:net': there is no package or module no_nets." in capsys.readouterr().err
 
 
+def test_a_workload_is_found_where_pytest_imports_from(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "pyproject.toml").write_text("[tool.pytest.ini_options]\npythonpath = ['src']\n")
+    (project / "src").mkdir()
+    (project / "src" / "advised_beside.py").write_text(NET)
+    assert main(["advise", "advised_beside:net", "--compiler=identity", "--score=no_scores:columns"]) == 2
+    assert "score 'no_scores:columns': there is no package or module no_scores." in capsys.readouterr().err
+
+
 def test_a_race_is_stored_and_resumed(
     project: Path,
     forked_workers: None,

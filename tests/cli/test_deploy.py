@@ -7,6 +7,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import plain
 import pytest
 import served
 from launched import costs
@@ -36,13 +37,17 @@ def swept(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "deployed_net.py").write_text(NET)
+    sweep(tmp_path, "deployed_net:net", "identity", "torchscript")
+    return tmp_path
+
+
+def sweep(project: Path, workload: str, *under: str) -> None:
     settings = Settings(budget_s=0.01, warmup_s=0.01, min_rounds=6, cache=compiled_folder())
-    cases = [Case(workload="deployed_net:net", compiler=name, batch_size=2) for name in ("identity", "torchscript")]
-    journal = Journal(tmp_path / ".ngraph", {"processor": "a processor"})
+    cases = [Case(workload=workload, compiler=name, batch_size=2) for name in under]
+    journal = Journal(project / ".ngraph", {"processor": "a processor"})
     with closing(journal), closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
         for record in bench.run(cases):
             journal.append(record)
-    return tmp_path
 
 
 def test_a_case_becomes_a_folder_that_checks_itself(
@@ -76,6 +81,25 @@ def test_the_best_of_each_group_gets_a_folder(swept: Path, monkeypatch: pytest.M
     assert main(["deploy", "--best", "-o", "out"]) == 0
     (folder,) = (swept / "out").iterdir()
     assert folder.name in ("deployed_net_net-identity-b2-cpu", "deployed_net_net-torchscript-b2-cpu")
+
+
+def test_what_pytest_found_beside_the_tests_is_deployed_and_explained(
+    forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.deploy.folder.launch", lambda *_: [costs().launches])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tests := tmp_path / "tests").mkdir()
+    (tests / "deployed_beside.py").write_text(NET)
+    (tests / "deployed_own").mkdir()
+    (tests / "deployed_own" / "traced.py").write_text("from pytest_ngraph.compilers.torchscript import TorchScript\n")
+    with plain.importable(tests):
+        sweep(tmp_path, "deployed_beside:net", "deployed_own.traced:TorchScript")
+    for name in ("deployed_own", "deployed_own.traced"):
+        monkeypatch.delitem(sys.modules, name)
+    for command in (["deploy", "--case", "beside", "-o", "out"], ["explain", "beside"]):
+        monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(tests)])
+        assert main(command) == 0
 
 
 def test_a_changed_source_is_refused_and_nothing_is_written(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,16 @@
-"""Subcommands know the devices and the store that pytest knows in the same folder."""
+"""Subcommands know the devices, the store and the modules that pytest knows in the same folder."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from synthetic import case, measured
 
 from pytest_ngraph.cli import main
-from pytest_ngraph.cli.project import devices_file, store_folder
+from pytest_ngraph.cli.project import devices_file, import_as_pytest, python_path, store_folder
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin import options
 
@@ -74,6 +77,60 @@ def test_the_store_is_that_which_pytest_writes(
     found = store_folder(here)
     assert here / found == expected
     assert found.is_absolute() != expected.is_relative_to(here), "a store in the folder is named as from there"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"pytest.ini": "[pytest]\npythonpath = src 'other code'\n"},
+        {"here/tox.ini": "[pytest]\npythonpath =\n    .\n    ../src\n"},
+        {"pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['src', 'other code']\n"},
+        {"pyproject.toml": "[tool.pytest.ini_options]\npythonpath = 'src'\n"},
+        {"tox.ini": "[pytest]\naddopts = -q\n"},
+    ],
+    ids=lambda files: " ".join(files.values()).replace("\n", " ") or "no ini file",
+)
+def test_modules_are_found_where_pytest_finds_them(
+    files: dict[str, str], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = pytester.mkdir("here")
+    _write(pytester.path, files)
+    monkeypatch.chdir(here)
+    assert python_path(here) == pytester.parseconfig("-p", "no:cacheprovider").getini("pythonpath")
+    monkeypatch.setattr(sys, "path", ["elsewhere"])
+    import_as_pytest()
+    assert sys.path == [*map(str, dict.fromkeys([*python_path(here), here])), "elsewhere"]
+
+
+def test_an_ini_file_that_cannot_be_read_names_no_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--devices` and `--store` stand for what it says of these."""
+    _write(tmp_path, {"pyproject.toml": "[tool"})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["elsewhere"])
+    import_as_pytest()
+    assert sys.path == [str(tmp_path), "elsewhere"]
+
+
+@pytest.mark.parametrize(
+    ("module", "files", "expected"),
+    [
+        ("nets", ["/p/tests/nets.py", "/p/tests/other.py", "/p/nets.txt"], ["/p/tests"]),
+        ("nets", ["/p/src/nets/__init__.py", "/p/src/nets/small.py"], ["/p/src"]),
+        ("own.nets", ["/p/lib/own/nets.py", "/p/nets.py"], ["/p/lib"]),
+        ("nets", ["/p/my_nets.py"], []),
+    ],
+)
+@pytest.mark.parametrize("named_as", ["workload", "compiler", "scored_by"])
+def test_modules_of_a_record_are_found_where_they_were_imported_from(
+    named_as: str, module: str, files: list[str], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fields: Any = {"workload": "conv", "compiler": "identity", named_as: f"{module}:this"}
+    record = measured(case(**fields), 0.1, follows_from={"files": dict.fromkeys(files, "digest")})
+    monkeypatch.setattr(sys, "path", [])
+    import_as_pytest([record])
+    assert sys.path == [*expected, str(tmp_path)]
 
 
 def test_subcommands_read_the_store_of_the_project(

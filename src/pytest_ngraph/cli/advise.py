@@ -24,7 +24,7 @@ from pytest_ngraph.cli.arguments import (
     size,
 )  # fmt: skip
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.project import add_devices, import_from_here, inventory, store_folder
+from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory, store_folder
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.machine.machine import this_machine
@@ -119,7 +119,7 @@ def _axes(parsed: argparse.Namespace) -> Axes:
     """Return what is raced. Raises `UsageError` for what does not exist or cannot be measured here."""
     from pytest_ngraph.advise.candidates import Axes
 
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for what is given as import strings
+    import_as_pytest()
     devices = _devices(parsed)
     chosen = _chosen_compilers(parsed, devices[0].kind)
     case = _case(parsed, chosen[0])

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ngraph import store
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, path
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.project import add_devices, import_from_here, inventory
+from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.machine.devices import Device
@@ -51,12 +51,12 @@ def _run(parsed: argparse.Namespace) -> int:
     run = store.read(parsed.store, parsed.run_id)
     profiles = inventory(parsed)
     require_empty(parsed.output)
-    import_from_here()
+    chosen = choice.fastest(run) if parsed.best else [choice.by_id(run, parsed.case)]
+    import_as_pytest(chosen)
     try:
         if not parsed.best:
-            _deploy(choice.by_id(run, parsed.case), run, profiles, parsed.output)
+            _deploy(chosen[0], run, profiles, parsed.output)
             return 0
-        chosen = choice.fastest(run)
         named = zip(chosen, names_of(chosen), strict=True)
         return max([_deployed(record, run, profiles, parsed.output / name) for record, name in named])
     except KeyboardInterrupt:

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_ngraph import store
 from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, columns
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.project import add_devices, import_from_here, inventory
+from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.record import Record
@@ -44,7 +44,7 @@ def _run(parsed: argparse.Namespace) -> int:
     records = [choice.by_id(run, given) for given in parsed.cases]
     _require_one_workload(records)
     profiles = inventory(parsed)
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m pytest` does, for what is given as import strings
+    import_as_pytest(records)
     targets = [choice.target_of(record, profiles, purpose="explain") for record in records]
 
     from pytest_ngraph.bench.explaining import explaining

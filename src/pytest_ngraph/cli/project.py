@@ -1,21 +1,26 @@
 """Device profiles, store and modules of the project in which a subcommand runs: those that its tests have, too.
 
-pytest reads `ngraph_devices` and `ngraph_store` from an ini file, which it looks for in the folder and then in those
-above. The subcommands look in the same files, in the same order, for these two keys.
+pytest reads `ngraph_devices`, `ngraph_store` and `pythonpath` from an ini file, which it looks for in the folder and
+then in those above. The subcommands look in the same files, in the same order, for these three keys.
 """
 
 from __future__ import annotations
 
 import argparse
 import configparser
+import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
+from pytest_ngraph.record import Record
+from pytest_ngraph.system.user_functions import is_import_string
 from pytest_ngraph.wording import first_line, seen_from
 
 if sys.version_info >= (3, 11):
@@ -23,8 +28,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-DEVICES, STORE = "ngraph_devices", "ngraph_store"
-OPTION_OF = {DEVICES: "--devices", STORE: "the store"}
+DEVICES, STORE, MODULES = "ngraph_devices", "ngraph_store", "pythonpath"
+OPTION_OF = {DEVICES: "--devices", STORE: "the store", MODULES: "PYTHONPATH"}
 """What a user gives to a subcommand in place of an ini key."""
 DEFAULT_STORE = ".ngraph"
 Settings = Mapping[str, Any]
@@ -52,11 +57,6 @@ def inventory(parsed: argparse.Namespace) -> dict[str, Device]:
     return load_inventory(parsed.devices or devices_file(Path.cwd()))
 
 
-def import_from_here() -> None:
-    """Have modules imported from the current folder, as `python -m pytest` does: workloads may be import strings."""
-    sys.path.insert(0, str(Path.cwd()))
-
-
 def devices_file(folder: Path) -> Path | None:
     """Return the file of devices that pytest would read in this folder; None where no ini file names one.
 
@@ -75,6 +75,47 @@ def store_folder(folder: Path) -> Path:
     file = _ini_file(folder, STORE)
     found = (_named(file, STORE) or file.path.parent / DEFAULT_STORE) if file else folder / DEFAULT_STORE
     return Path(seen_from(folder, found))
+
+
+def import_as_pytest(records: Sequence[Record] = ()) -> None:
+    """Import, from now on, from where pytest does in the working folder. Workers do so, too.
+
+    These are the folder itself, as with `python -m pytest`, and those of `pythonpath`. pytest also imports from beside
+    the tests, which only their records know.
+
+    Args:
+        records: what was measured of modules that are needed again.
+    """
+    folder = Path.cwd()
+    found = [place for record in records for place in _imported_from(record)]
+    with suppress(UsageError):  # an ini file that cannot be read: options stand for what it says of devices and store
+        found += python_path(folder)
+    sys.path[:0] = dict.fromkeys(map(str, [*found, folder]))
+
+
+def python_path(folder: Path) -> list[Path]:
+    """Return the folders that pytest would import from in this one, by `pythonpath`.
+
+    Raises `UsageError` for an ini file that cannot be read.
+    """
+    file = _ini_file(folder, MODULES)
+    if file is None:
+        return []
+    named = file.settings.get(MODULES) or ()
+    return [file.path.parent / name for name in (shlex.split(named) if isinstance(named, str) else named)]
+
+
+def _imported_from(record: Record) -> Iterator[Path]:
+    """Yield the folders from which the user's modules that a record names were imported."""
+    case = record.case
+    for given in (case.workload, CompilerSpec.parse(case.compiler).name, case.scored_by):
+        if not is_import_string(given):
+            continue
+        parts = tuple(given.partition(":")[0].split("."))
+        for file in map(Path, record.follows_from.get("files", ())):
+            names = file.parent.parts if file.name == "__init__.py" else file.with_suffix("").parts
+            if file.suffix == ".py" and names[-len(parts) :] == parts:
+                yield Path(*names[: -len(parts)])
 
 
 def _ini_file(folder: Path, key: str) -> IniFile | None:

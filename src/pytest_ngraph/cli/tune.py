@@ -15,7 +15,7 @@ from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.cli.arguments import INTERRUPTED, count, counts
 from pytest_ngraph.cli.live import Live
-from pytest_ngraph.cli.project import add_devices, import_from_here, inventory
+from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.record import Record
@@ -62,7 +62,7 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     device = _device(parsed)
     compiler = _compiler(parsed)
-    import_from_here()
+    import_as_pytest()
     cases = list(_cases(parsed, compiler, device))
     live = Live(sys.stdout)
     settings = Settings(smoke=True, cache=compiled_folder())
