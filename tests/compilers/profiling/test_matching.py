@@ -94,6 +94,17 @@ def test_a_part_of_a_decomposed_operation_gets_the_modules_of_its_neighbours() -
     assert (found.nodes, found.modules) == ((), ("block.fc", "block.norm"))
 
 
+def test_kernels_of_which_none_names_an_operation_are_not_guessed() -> None:
+    kernels = [kernel("first", 1.0), kernel("last", 1.0)]
+    assert located(kernels, {"first": Known(), "last": Known(inputs=("first",))}, RESIDUAL) == kernels
+
+
+def test_the_only_kernel_has_all_operations() -> None:
+    known = {"Reorder": Known(layout=True), "only": Known(inputs=("Reorder",))}
+    (found,) = located([kernel("only", 1.0)], known, RESIDUAL)
+    assert found.nodes == tuple(each.name for each in RESIDUAL)
+
+
 def test_an_alignment_leaves_out_as_little_as_possible() -> None:
     """A long run of the same is no reason to leave out what lies before it. Seen with ResNet-18 and one layer more."""
     block, longer = ["conv", "norm", "relu", "conv", "norm", "add", "relu"], ["conv", *["conv", "norm", "relu"] * 2]

@@ -63,7 +63,7 @@ def test_a_traced_module_is_not_in_its_wrapper(tmp_path: Path) -> None:
     assert [node.module for node in of_onnx(tmp_path / "net.onnx", traced=True)] == ["backbone.0", "", ""]
 
 
-@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "identity"])
+@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "tvm", "identity"])
 def test_kernels_of_a_file_without_names_are_told_apart(compiler: str, exported: Export, tmp_path: Path) -> None:
     fused = ["conv1", "relu1"]
     apart = {frozenset(fused)} if compiler != "identity" else {frozenset([name]) for name in fused}
@@ -78,7 +78,7 @@ def test_kernels_of_a_file_without_names_are_told_apart(compiler: str, exported:
         ["net/a/Conv2D", "net/a/Relu", "net/b/Conv2D", "net/Softmax"],  # tf2onnx
     ],
 )
-@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino"])
+@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "tvm"])
 def test_kernels_of_a_file_whose_names_have_slashes_are_told_apart(
     names: list[str], compiler: str, exported: Export, tmp_path: Path
 ) -> None:

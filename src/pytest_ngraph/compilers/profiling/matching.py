@@ -17,7 +17,8 @@ TRAILING = frozenset(
     (
         *("add", "sub", "mul", "div", "neg", "pow", "exp", "sqrt", "rsqrt", "clamp", "batch_norm", "sigmoid", "tanh"),
         *("relu", "relu6", "gelu", "silu", "elu", "leaky_relu", "hardtanh", "hardswish", "hardsigmoid"),
-        *("Add", "Sub", "Mul", "Div", "Clip", "BatchNormalization", "Sigmoid", "Tanh", "Relu", "Gelu"),
+        *("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Exp", "Sqrt", "Clip", "BatchNormalization", "Sigmoid", "Tanh"),
+        *("Relu", "Gelu", "Elu", "LeakyRelu", "HardSwish", "HardSigmoid", "Erf"),
     )
 )
 """Operators that kernels end with. All others begin a kernel."""
@@ -53,8 +54,11 @@ def complete(known: Mapping[str, Known], nodes: Sequence[Node]) -> dict[str, tup
 def located(kernels: Sequence[Kernel], known: Mapping[str, Known], nodes: Sequence[Node]) -> list[Kernel]:
     """Return the kernels with their operations.
 
-    A kernel of which none is found is a part of what its neighbours compute: it gets the modules of these.
+    A kernel of which none is found is a part of what its neighbours compute: it gets the modules of these. Where none
+    of several kernels names an operation, they would all be guesses, so the kernels stay without.
     """
+    if not any(each.nodes for each in known.values()) and sum(not each.layout for each in known.values()) > 1:
+        return list(kernels)
     found = complete(known, nodes)
     modules = {node.name: node.module for node in nodes}
     readers: dict[str, list[str]] = {name: [] for name in known}

@@ -21,8 +21,16 @@ BUILT_IN = "vm.builtin."
 """Prefix of what the machine does by itself: allocating, checking shapes."""
 LAYOUT = re.compile(r"(fused_)?(layout_transform|transpose|cast|reshape)\d*")
 """Names of kernels that only change a layout or a type."""
-CALLED = {"linear": "matmul", "bmm": "matmul", "mm": "matmul", "addmm": "matmul", "_softmax": "softmax"}
-"""What TVM calls an operator, by the program's name of it."""
+CALLED = {
+    "linear": "matmul", "bmm": "matmul", "mm": "matmul", "addmm": "matmul", "_softmax": "softmax",
+    "Conv": "conv#d", "ConvTranspose": "conv#d_transpose", "Gemm": "matmul", "MatMul": "matmul",
+    "MaxPool": "max_pool#d", "AveragePool": "avg_pool#d", "GlobalAveragePool": "mean", "GlobalMaxPool": "max",
+    "ReduceMean": "mean", "ReduceSum": "sum", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod",
+    "Softmax": "softmax", "LogSoftmax": "log_softmax", "LayerNormalization": "layer_norm",
+    "RMSNormalization": "rms_norm", "Concat": "concatenate", "Gather": "take", "Slice": "strided_slice",
+    "Pad": "pad", "Resize": "resize#d", "ArgMax": "argmax", "ArgMin": "argmin", "Tile": "tile", "TopK": "topk",
+}  # fmt: skip
+"""What TVM calls an operator, by the program's name of it, or by that of an ONNX file; `#`: axes of an image."""
 
 
 class ProfiledMachine:
@@ -94,7 +102,7 @@ def known(names: Sequence[str], operands: Sequence[Sequence[int]], nodes: Sequen
         operands: addresses of the tensors of each, the result last.
     """
     begins = [node for node in nodes if begins_kernel(node)]
-    called = [CALLED.get(node.operator, node.operator) for node in begins]
+    called = [_called(node) for node in begins]
     pattern = re.compile("|".join(sorted(map(re.escape, set(called)), key=len, reverse=True)) or "$^")
     found = [(index, operator) for index, name in enumerate(names) for operator in pattern.findall(name)]
     own: dict[int, list[str]] = {}
@@ -109,6 +117,11 @@ def known(names: Sequence[str], operands: Sequence[Sequence[int]], nodes: Sequen
         made[f"{name}/{index}"] = Known(nodes=tuple(own.get(index, ())), inputs=inputs, layout=is_layout)
         made_by[result] = f"{name}/{index}"
     return made
+
+
+def _called(node: Node) -> str:
+    axes = len(node.shape) - 2 if len(node.shape) > 2 else 2
+    return CALLED.get(node.operator, node.operator).replace("#", str(axes))
 
 
 def _address(operand: Any) -> int:
