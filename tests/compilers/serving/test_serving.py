@@ -15,7 +15,8 @@ from compiled import CPU, THROUGHPUT, Export, require
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers import serving
+from pytest_ngraph.compilers import pytorch, serving
+from pytest_ngraph.compilers.pytorch import rebuilt
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads import construction
@@ -51,6 +52,7 @@ def test_a_compiler_without_the_method_says_so(tmp_path: Path) -> None:
         ("inductor:ahead_of_time=false", CPU, {}, "deploy inductor without ahead_of_time=false"),
         ("inductor", THROUGHPUT, {}, "deploy the objective latency"),
         ("inductor", Target(kind="cuda"), {}, "on a GPU it replays CUDA graphs"),
+        ("inductor", Target(kind="xpu"), {}, "it makes packages for a CPU only"),
         ("inductor:graph=module", CPU, {}, "deploy inductor without graph=module"),
         ("inductor", CPU, {"export_error": "ValueError: a branch"}, "ValueError: a branch"),
         ("identity", CPU, {"export_error": "ValueError: a branch"}, "torch.export refuses conv: ValueError: a branch"),
@@ -85,6 +87,45 @@ def test_tensorrt_without_a_gpu_to_try_it_on(exported: Export, tmp_path: Path, c
     assert found.libraries == (compiler, "torch")
     assert "INPUTS, OUTPUTS = ['x'], ['y', 'z']" in found.code
     ast.parse(found.code)
+
+
+GPUS = [
+    (Target(kind="cuda", index=1), "cuda"),
+    (Target(kind="rocm", index=1), "cuda"),
+    (Target(kind="xpu", index=1), "xpu:1"),
+    (Target(kind="mps"), "mps"),
+]
+"""Targets, and PyTorch's name of each in a process that sees only the GPU of its index, where others can be hidden."""
+
+
+@pytest.mark.parametrize(("target", "device"), GPUS)
+@pytest.mark.parametrize("compiler", ["identity", "torchscript"])
+def test_a_model_is_served_on_the_gpu_that_it_was_measured_on(
+    compiler: str, target: Target, device: str, exported: Export, tmp_path: Path
+) -> None:
+    case = Case(workload="conv", compiler=compiler, batch_size=1, width=16)
+    for name, text in (("model.pt", "a module"), ("source.txt", "program")):
+        (tmp_path / name).write_text(text)
+    (out := tmp_path / "out").mkdir()
+    code = deployed(dataclasses.replace(exported(case), case=case), target, tmp_path, out).code
+    named = re.findall(r"""(?:pt2"\), |\.to\(|map_location=)"([\w:]+)\"""", code)
+    assert named == [device] * (3 if compiler == "identity" else 2), "the model and its inputs"
+    assert f'torch.from_numpy(array).contiguous().to("{device}") for array in inputs' in code
+    assert "tensor = tensor.detach().cpu()" in code
+    assert ("allow_tf32 = False" in code) == (device == "cuda")
+    ast.parse(code)
+
+
+@pytest.mark.parametrize(("target", "device"), GPUS)
+def test_the_weights_of_a_module_are_served_on_the_gpu_that_it_was_measured_on(
+    target: Target, device: str, exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("timm")
+    monkeypatch.setattr(pytorch, "rebuilt", lambda artifact, _: rebuilt(artifact, CPU))
+    case = Case(workload="resnet18", compiler="identity", batch_size=1, model_args=(("num_classes", 3),))
+    found = deployed(exported(case), target, tmp_path, tmp_path)
+    assert f'timm.create_model("resnet18", num_classes=3).eval().to("{device}")' in found.code
+    assert f'.contiguous().to("{device}") for array in inputs' in found.code
 
 
 def test_a_serving_travels_as_json() -> None:

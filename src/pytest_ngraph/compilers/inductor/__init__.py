@@ -165,7 +165,9 @@ class Inductor:
             return "deploy inductor without ahead_of_time=false"
         if self.runs_module(artifact):
             return artifact.export_error or "deploy inductor without graph=module"
-        return "on a GPU it replays CUDA graphs" if target.kind == "cuda" else "deploy the objective latency"
+        if target.kind == "cpu":
+            return "deploy the objective latency"
+        return "on a GPU it replays CUDA graphs" if target.kind == "cuda" else "it makes packages for a CPU only"
 
     def _call_first(self, model: InductorModel, *, is_module: bool) -> None:
         """Compile by calling. What fails of a module when its weights are constants is compiled without that."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.compilers import program, pytorch
+from pytest_ngraph.compilers import kinds, program, pytorch
 from pytest_ngraph.compilers.serving import Serving, is_bf16
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.flat import takes_tensors
@@ -99,22 +99,23 @@ def deploy_script(
         _refuse_nested(artifact, target, script)
     shutil.copyfile(script, folder / script.name)
     module = "torch.jit.optimize_for_inference(module)" if optimize else "module"
-    load = SCRIPT.format(file=script.name, device=target.kind, module=module)
+    load = SCRIPT.format(file=script.name, device=kinds.device(target), module=module)
     return _serving(artifact, target, load, {script.name: "the frozen TorchScript module"})
 
 
 def deploy_program(artifact: Artifact, target: Target, folder: Path, *, channels_last: bool = False) -> Serving:
     """Write the exported program; for a GPU as it is measured there, with views that copy where they must."""
-    if target.kind == "cuda":
+    device = kinds.device(target)
+    if device != "cpu":
         _save_with_any_strides(artifact, folder / PROGRAM_FILE)
     else:
         shutil.copyfile(program.file(artifact), folder / PROGRAM_FILE)
     imports = [QUANTIZED] * artifact.quantized
     read = f'torch.export.load(HERE / "{PROGRAM_FILE}")'
     moved = _moved(target, [])
-    if target.kind == "cuda":
+    if device != "cpu":
         imports.append("from torch.export.passes import move_to_device_pass")
-        read = f'move_to_device_pass({read}, "cuda")'
+        read = f'move_to_device_pass({read}, "{device}")'
     load = f"    model = {read}.module(){moved}\n"
     files = {PROGRAM_FILE: "the exported program, with the weights"}
     return _serving(artifact, target, load, files, imports=imports, channels_last=channels_last)
@@ -175,9 +176,11 @@ def _serving(
         constants = f"TYPES = [{', '.join(map(str, types))}]  # NumPy lacks bfloat16\n\n\n"
         tensors = "[torch.from_numpy(array).contiguous().to(dtype) for array, dtype in zip(inputs, TYPES)]"
     given_back = "    tensor = tensor.detach()"
-    if target.kind == "cuda":
-        load, given_back = FULL_FP32 + load, f"{given_back}.cpu()"
-        tensors = tensors.replace(" for ", ".cuda() for ", 1)
+    if (device := kinds.device(target)) != "cpu":
+        given_back += ".cpu()"
+        tensors = tensors.replace(" for ", f'.to("{device}") for ', 1)
+    if device == "cuda":
+        load = FULL_FP32 + load
     if lower:
         given_back += "\n    tensor = tensor.float() if tensor.is_floating_point() else tensor"
     if channels_last:
@@ -202,7 +205,8 @@ def _serving(
 
 def _moved(target: Target, changes: list[str]) -> str:
     """Return the call that moves a module to the device, and changes it."""
-    arguments = ", ".join(['"cuda"'] * (target.kind == "cuda") + changes)
+    device = kinds.device(target)
+    arguments = ", ".join([f'"{device}"'] * (device != "cpu") + changes)
     return f".to({arguments})" if arguments else ""
 
 
@@ -216,7 +220,7 @@ def _refuse_nested(artifact: Artifact, target: Target, script: Path) -> None:
         what = "takes"
     else:
         with torch.inference_mode():
-            outputs = torch.jit.load(script, map_location=target.kind)(*built.args)  # type: ignore[no-untyped-call]
+            outputs = torch.jit.load(script, map_location=kinds.device(target))(*built.args)  # type: ignore[no-untyped-call]
         outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
         if not (isinstance(outputs, (list, tuple)) and all(isinstance(each, torch.Tensor) for each in outputs)):
             what = "gives"
