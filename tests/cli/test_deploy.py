@@ -13,10 +13,12 @@ import served
 from launched import costs
 from synthetic import case, failed, measured
 
+from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case
 from pytest_ngraph.cli import main
 from pytest_ngraph.costs import COSTS
+from pytest_ngraph.deploy.folder import Deployed
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal
@@ -74,6 +76,18 @@ def test_a_case_becomes_a_folder_that_checks_itself(
     assert "a processor" in readme
     assert "Measured in 1 launch, " in readme
     assert "| `model.pt` | the frozen TorchScript module |" in readme
+
+
+def test_the_time_of_a_call_is_longer_where_others_run_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = Deployed(folder=tmp_path, checked="", per_s=1.0, streams=8, costs=costs())
+    monkeypatch.setattr("pytest_ngraph.deploy.folder.deploy", lambda *_: done)
+    monkeypatch.setattr("pytest_ngraph.deploy.choice.target_of", lambda *_: Target())
+    with closing(Journal(tmp_path, {})) as journal:
+        journal.append(measured(case("openvino", objective="throughput"), 0.01))
+    assert main(["deploy", "--case=openvino", f"--store={tmp_path}", "-o", str(tmp_path / "out")]) == 0
+    assert "which counts beside calls of 80.0 ms." in capsys.readouterr().out
 
 
 def test_the_best_of_each_group_gets_a_folder(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:

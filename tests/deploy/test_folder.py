@@ -59,7 +59,7 @@ def test_an_empty_folder_may_be_a_file_system_of_its_own(tmp_path: Path, monkeyp
     def deploying(*arguments: Any) -> Iterator[SimpleNamespace]:
         building: Path = arguments[4]
         (building / "serve.py").touch()
-        yield SimpleNamespace(packages=())
+        yield SimpleNamespace(packages=(), serving=SimpleNamespace(streams=1))
 
     monkeypatch.setattr(Path, "rename", renamed)
     monkeypatch.setattr(folder, "deploying", deploying)

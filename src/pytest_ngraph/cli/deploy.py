@@ -94,7 +94,8 @@ def _deploy(record: Record, run: Run, profiles: dict[str, Device], folder: Path)
         f"  {quantity(record.throughput, 'samples/s')} measured, 95 % interval {number(low)} to {number(high)}{where}"
     )
     if target.kind == "cpu" and done.per_s < WORTH_SAYING * low:
+        call = quantity(done.streams * record.latency_s, "s")
         print(
             f"  serve.py is {record.throughput / done.per_s:.1f} times slower than that: it passes arrays in and out, "
-            f"which counts beside calls of {quantity(record.latency_s, 's')}. If the machine is busy, check again."
+            f"which counts beside calls of {call}. If the machine is busy, check again."
         )

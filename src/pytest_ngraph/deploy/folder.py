@@ -39,12 +39,14 @@ class Deployed:
         folder: the folder.
         checked: what its check printed.
         per_s: samples a second that it has answered in its check.
+        streams: calls that run side by side in it.
         costs: what serving costs.
     """
 
     folder: Path
     checked: str
     per_s: float
+    streams: int
     costs: Costs
 
 
@@ -103,7 +105,8 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
                 path.rename(destination / path.name)
         else:
             building.rename(destination)
-    return Deployed(folder=folder, checked=checked, per_s=throughput_in(checked), costs=costs)
+    streams = written.serving.streams
+    return Deployed(folder=folder, checked=checked, per_s=throughput_in(checked), streams=streams, costs=costs)
 
 
 def write_sums(folder: Path) -> None:

@@ -111,7 +111,9 @@ def _measured(record: Record, run: Run, target: Target, written: Written) -> Ite
     middle, low, high = record.throughput_interval
     options = ", ".join(f"{name}={value}" for name, value in CompilerSpec.parse(case.compiler).options)
     yield "throughput", f"{middle:.4g} samples/s (95 % interval: {low:.4g} to {high:.4g})"
-    yield "time of one call", f"{1000 * record.latency_s:.4g} ms (median of {counted(len(record.rounds), 'round')})"
+    streams = written.serving.streams
+    call, beside = 1000 * streams * record.latency_s, f", {streams} side by side" if streams > 1 else ""
+    yield f"time of one call{beside}", f"{call:.4g} ms (median of {counted(len(record.rounds), 'round')})"
     yield "measured for", f"{case.objective}, in {case.precision}"
     yield "threads", f"{_threads(written.serving, target)}, bound to cores"
     yield "compiler's options", options or "none"

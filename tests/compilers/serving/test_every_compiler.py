@@ -96,6 +96,10 @@ def test_for_throughput_calls_run_side_by_side(compiler: str, deploy: Deploy, ch
     case = conv(compiler, objective="throughput")
     done, place = check(case), deploy(case)
     assert done.returncode == 0, done.stderr
+    streams = int(re.search(r"^STREAMS = (\d+)", (place / "serve.py").read_text(), re.MULTILINE)[1])  # type: ignore[index]
+    beside = f", {streams} side by side" if streams > 1 else ""
+    row = f"| time of one call{beside} | {500 * streams} ms (median of 6 rounds) |"
+    assert row in (place / "README.md").read_text(), "the record has a round of 0.5 s for one call"
     if compiler != "openvino" and (count := len(CPU.cores)) > 1:
         assert f"STREAMS = {count} " in (place / "serve.py").read_text()
         assert "THREADS = 1 " in (place / "serve.py").read_text()
