@@ -113,6 +113,7 @@ def test_a_model_is_served_on_the_gpu_that_it_was_measured_on(
     assert f'torch.from_numpy(array).contiguous().to("{device}") for array in inputs' in code
     assert "tensor = tensor.detach().cpu()" in code
     assert ("allow_tf32 = False" in code) == (device == "cuda")
+    assert ("cudnn.benchmark = True" in code) == (device == "cuda")
     ast.parse(code)
 
 

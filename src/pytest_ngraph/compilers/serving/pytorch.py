@@ -50,8 +50,9 @@ def values(tensor):
 {given_back}
     return tensor.resolve_conj().resolve_neg().numpy()
 '''
-FULL_FP32 = """    torch.backends.cuda.matmul.allow_tf32 = False
+AS_MEASURED = """    torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True  # as measured: cuDNN times its algorithms in the first call
 """
 LACKS_RUNNERS = re.compile(r"2\.[0-7]\.")
 """Versions of PyTorch whose loader of packages has no parameters for runners and device."""
@@ -180,7 +181,7 @@ def _serving(
         given_back += ".cpu()"
         tensors = tensors.replace(" for ", f'.to("{device}") for ', 1)
     if device == "cuda":
-        load = FULL_FP32 + load
+        load = AS_MEASURED + load
     if lower:
         given_back += "\n    tensor = tensor.float() if tensor.is_floating_point() else tensor"
     if channels_last:
