@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,7 @@ from synthetic import case, failed, measured
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.case import Case
+from pytest_ngraph.case import Case, Precision
 from pytest_ngraph.cli import main
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.deploy.folder import Deployed
@@ -43,9 +44,9 @@ def swept(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     return tmp_path
 
 
-def sweep(project: Path, workload: str, *under: str) -> None:
+def sweep(project: Path, workload: str, *under: str, precision: Precision = "fp32") -> None:
     settings = Settings(budget_s=0.01, warmup_s=0.01, min_rounds=6, cache=compiled_folder())
-    cases = [Case(workload=workload, compiler=name, batch_size=2) for name in under]
+    cases = [Case(workload=workload, compiler=name, batch_size=2, precision=precision) for name in under]
     journal = Journal(project / ".ngraph", {"processor": "a processor"})
     with closing(journal), closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
         for record in bench.run(cases):
@@ -114,6 +115,21 @@ def test_what_pytest_found_beside_the_tests_is_deployed_and_explained(
     for command in (["deploy", "--case", "beside", "-o", "out"], ["explain", "beside"]):
         monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(tests)])
         assert main(command) == 0
+
+
+def test_the_readme_has_the_types_that_are_answered(
+    forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.deploy.folder.launch", lambda *_: [costs().launches])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "halved_net.py").write_text(NET)
+    with plain.importable(tmp_path):
+        sweep(tmp_path, "halved_net:net", "identity", precision="fp16")
+        assert main(["deploy", "--case", "halved_net", "-o", "out"]) == 0
+    answered = subprocess.run([sys.executable, "out/serve.py"], capture_output=True, text=True, check=True).stdout
+    assert answered == "float16 (2, 4)\n"
+    assert "| output | float16 | 2 x 4 |" in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_a_changed_source_is_refused_and_nothing_is_written(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.deploy import folder
 from pytest_ngraph.deploy.folder import _error_in, deploy, names_of
+from pytest_ngraph.serving.written import Written
 
 OF_PYTORCH = """Traceback (most recent call last):
   File "serve.py", line 20, in load
@@ -35,6 +36,14 @@ Could not find any similar ops to mine::slow.
 )
 def test_the_error_is_named_and_not_the_last_line(printed: str, error: str) -> None:
     assert _error_in(printed) == error
+
+
+def test_what_libraries_print_is_no_type_of_an_output(tmp_path: Path) -> None:
+    outputs = [["logits", "float32", "2 x 4"], ["text", "float32", "scalar"]]
+    known: Any = {"serving": None, "inputs": [], "agreement": None, "artifact_bytes": 0, "install_bytes": 0}
+    written = Written(folder=tmp_path, outputs=outputs, packages=[], **known)
+    found = folder._as_answered(written, "devices (2)\nfloat16 (2, 4)\n<U3 ()\nbye\n").outputs
+    assert found == [["logits", "float16", "2 x 4"], ["text", "<U3", "scalar"]]
 
 
 def test_each_case_has_a_folder_of_its_own() -> None:
@@ -59,11 +68,12 @@ def test_an_empty_folder_may_be_a_file_system_of_its_own(tmp_path: Path, monkeyp
     def deploying(*arguments: Any) -> Iterator[SimpleNamespace]:
         building: Path = arguments[4]
         (building / "serve.py").touch()
-        yield SimpleNamespace(packages=(), serving=SimpleNamespace(streams=1))
+        yield SimpleNamespace(packages=())
 
     monkeypatch.setattr(Path, "rename", renamed)
     monkeypatch.setattr(folder, "deploying", deploying)
-    answers: dict[str, Any] = {"_check": "", "_costs": None, "readme": "", "variables_of": {}, "throughput_in": 1.0}
+    answers: dict[str, Any] = {"_run": "", "_costs": None, "readme": "", "variables_of": {}, "throughput_in": 1.0}
+    answers["_as_answered"] = SimpleNamespace(serving=SimpleNamespace(streams=1))
     for name, answer in answers.items():
         monkeypatch.setattr(folder, name, lambda *_, answer=answer: answer)
     record: Any = SimpleNamespace(case=case("tvm", 1), follows_from={"graph": "g"})

@@ -28,6 +28,8 @@ from pytest_ngraph.system.files import sha256
 
 README = "README.md"
 NOT_SUMMED = (README, SUMS)
+ANSWERED = re.compile(r"^(\S+) \([\d, ]*\)$", re.MULTILINE)
+"""The type and the shape of an output, as `serve.py` prints it."""
 ERROR = re.compile(r"^[\w.]+(?:Error|Exception):\s*.+$", re.MULTILINE)
 
 
@@ -97,7 +99,8 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
             place = Place(
                 folder=building, cores=target.cores, variables=variables_of(building, target), packages=written.packages
             )
-            checked = _check(place, record.case.id)
+            checked = _run(place, record.case.id, "--check")
+            written = _as_answered(written, _run(place, record.case.id))
             costs = _costs(written, place, record, settings, progress)
             (building / README).write_text(readme(record, run, target, written, costs))
         if destination.exists():  # it may be the folder that the command runs in, which must stay
@@ -116,9 +119,9 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text(sums)
 
 
-def _check(place: Place, case: str) -> str:
-    """Run the folder's own check and return what it printed. Raise `NgraphError` where it fails."""
-    command = [*place.command, SCRIPT, "--check"]
+def _run(place: Place, case: str, *options: str) -> str:
+    """Run the folder's own script and return what it printed. Raise `NgraphError` where it fails."""
+    command = [*place.command, SCRIPT, *options]
     with on_cores(place.cores):
         done = subprocess.run(
             command, cwd=place.folder, env=place.environment, capture_output=True, text=True, check=False
@@ -127,6 +130,13 @@ def _check(place: Place, case: str) -> str:
         said = done.stderr.strip() or done.stdout.strip()
         raise _not_written(case, "fails its check", _error_in(said) if said else f"status {done.returncode}")
     return done.stdout
+
+
+def _as_answered(written: Written, printed: str) -> Written:
+    """Return it with the outputs' types as `serve.py` prints them: those of the reference are fp32's."""
+    types = ANSWERED.findall(printed)[-len(written.outputs) :]  # libraries may print, too
+    rows = zip(written.outputs, types, strict=True)
+    return replace(written, outputs=[[name, kind, shape] for (name, _, shape), kind in rows])
 
 
 def _error_in(text: str) -> str:
