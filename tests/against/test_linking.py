@@ -69,7 +69,7 @@ def child(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
 
     def run(command: Sequence[str], folder: Path, environment: Any, given: str) -> Finished:
-        asked.append(json.loads(given) | {"folder": folder})
+        asked.append(json.loads(given) | {"folder": folder, "configs": environment.get("CONFIGS")})
         assert "GITHUB_STEP_SUMMARY" not in environment, "it would be a part of the night's summary"
         then()
         return Finished(status, "", "E   ImportError: gone" if status else "")
@@ -84,12 +84,14 @@ def test_the_new_anchors_files_are_measured_with_the_same_tests(
     new, store = repository.git("rev-parse", "HEAD"), tmp_path / "store"
     store.mkdir()
     asked = child(monkeypatch, 0, lambda: kept(store, ("1", V1), (new, V1)))
+    monkeypatch.setenv("CONFIGS", str(repository.root / "benchmarks"))
     arguments = [str(repository.root / "benchmarks"), "-k", "it"]
     said = measure(Anchors("v2", new, "v1", V1), arguments, repository.root, repository.root, store)
     assert said == "v2 beside v1 was measured once, for 1 case: their series go on from anchor to anchor."
     (request,) = asked
     tree = request["folder"]
     assert tree != repository.root
+    assert request["configs"] == f"{tree}/benchmarks", "a variable that leads into the working tree"
     assert request["arguments"][2:] == [
         f"{tree}/benchmarks", "-k", "it", f"--ngraph-history={V1}", f"--ngraph-store={store}",
     ]  # fmt: skip

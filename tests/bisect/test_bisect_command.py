@@ -115,6 +115,22 @@ def test_it_names_the_commit_that_made_a_case_faster(weighed: Repository, capsys
     assert weighed.worktrees() == 1
 
 
+def test_every_commit_has_its_own_file_where_a_variable_leads_into_the_working_tree(
+    weighed: Repository, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CONFIGS", str(weighed.root / "configs"))
+    weighed.write("plain_a.txt", "$CONFIGS/a.txt")
+    weighed.write("configs/a.txt", "100")
+    good = weighed.commit("begin")
+    weighed.write("configs/a.txt", "120")
+    slow = weighed.commit("Make it slower")
+    weighed.write("README", "1")
+    weighed.commit("Describe it")
+    assert main(["bisect", good, "--case=plain_a", "--json", *EXACT]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [culprit["commit"] for culprit in found["culprits"]] == [slow]
+
+
 def test_a_mistake_is_one_message(weighed: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     weighed.write("plain_a.txt", "1")
     first = weighed.commit("begin")

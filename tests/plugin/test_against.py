@@ -5,12 +5,14 @@ They are forked with PyTorch imported. In `test_history`, workers start by thems
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from xml.etree import ElementTree
 
+import plain
 import pytest
 from repository import Repository
 
@@ -51,6 +53,12 @@ def test_own(benchmark, compiled_model):
     benchmark(compiled_model)
 """
 INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
+CONFIGURED = """
+import os
+from pathlib import Path
+
+os.environ["NUMBERS"] = str(Path(__file__).parent / "configs" / "three.txt")
+"""
 INTERRUPTIBLE = """
 import signal, sys, pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
@@ -177,6 +185,43 @@ def test_modules_that_moved_with_their_tests_are_found_at_the_base(pytester: pyt
     result = pytester.runpytest("perf", "--ngraph-against=main")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["Against main at *: 1 unchanged"])
+
+
+@pytest.fixture
+def configured(quick_project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """Its workload weighs 100, by a file that the variable `NUMBERS` leads to."""
+    monkeypatch.setenv("NUMBERS", "")
+    shutil.copy(plain.USERS / "weighing.py", quick_project.path)
+    made = Repository.create(quick_project.path)
+    made.write(".gitignore", ".ngraph\n__pycache__\n")
+    made.write("test_it.py", VARIANTS.format(compilers='"weighing:Weighs"'))
+    made.write("conftest.py", CONFIGURED)
+    made.write("numbers.txt", "$NUMBERS")
+    made.write("configs/three.txt", "60 20 20")
+    made.commit("configured")
+    return made
+
+
+def test_a_variable_leads_the_base_to_its_own_file(quick_project: pytest.Pytester, configured: Repository) -> None:
+    configured.write("configs/three.txt", "60 40 20")
+    result = quick_project.runpytest("--ngraph-against=main")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["Against main at *: 1 regressed"])
+
+
+def test_a_base_that_reads_a_file_of_the_head_is_refused(
+    quick_project: pytest.Pytester, configured: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A variable may hold more than a path."""
+    (configured.root / "conftest.py").unlink()
+    configured.write("numbers.txt", "/$NUMBERS")
+    configured.commit("by a variable that is no path")
+    monkeypatch.setenv("NUMBERS", f"{configured.root.resolve()}/configs/three.txt".removeprefix("/"))
+    quick_project.runpytest("--ngraph-against=main").stdout.fnmatch_lines(["Against main at *: 1 unchanged"])
+    configured.write("configs/three.txt", "60 40 20")
+    result = quick_project.runpytest("--ngraph-against=main")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the base was built with a file of the head: configs/three.txt*"])
 
 
 def test_an_interrupt_leaves_no_worktree(branch: Repository) -> None:

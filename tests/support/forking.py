@@ -58,12 +58,12 @@ class TorchServer:
 
     def of(self, cores: Sequence[int], temporary: Path, home: Home = OWN_HOME, *, bound: bool = True) -> View:
         """Return what forks workers for these cores, with the environment and the folder that they would start with."""
-        variables = worker_variables.of_worker(cores, temporary, bound=bound)
+        variables = worker_variables.of_worker(cores, temporary, home, bound=bound)
         return View(self._server(cores), variables | {"PWD": str(home.folder or Path.cwd())})
 
     def start(self, script: Script, cores: Sequence[int], stderr: IO[bytes]) -> ForkedProcess:
         """Start a script whose threads are bound to these cores, as those of a worker are."""
-        variables = worker_variables.of_worker(cores, self._temporary, bound=True)
+        variables = worker_variables.of_worker(cores, self._temporary, OWN_HOME, bound=True)
         return View(self._server(cores), variables | {"PWD": "/", SCRIPT: json.dumps(script._asdict())}).fork(
             "", stderr
         )

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.imported_code import foreign_modules, refuse_head, refuse_outdated
+from pytest_ngraph.system.imported_code import foreign_modules, refuse_files, refuse_head, refuse_outdated
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.system.relocation import import_path, project_path
 
@@ -35,6 +35,19 @@ def test_foreign_modules(root: Path, worktree: Path) -> None:
     assert set(foreign_modules(root, worktree, modules)) == {"mine", "mine.nets"}
     with pytest.raises(UsageError, match=r"code of the head: mine and 1 more came from .*mine\.py"):
         refuse_head((worktree, root), modules)
+
+
+def test_files_of_the_head(root: Path, worktree: Path) -> None:
+    """Files that are the same at both sides, those that only one side has, and an environment's make no difference."""
+    alike, only_here, changed = (root / name for name in ("alike.txt", "weights.pt", "net.yaml"))
+    installed = root / ".venv" / "lib" / "site-packages" / "net.yaml"
+    for file in (alike, worktree / "alike.txt", only_here, changed, installed):
+        _written(file, "8")
+    for file in (worktree / "net.yaml", worktree / installed.relative_to(root)):
+        _written(file, "4")
+    refuse_files((worktree, root), map(str, (alike, only_here, installed, worktree / "net.yaml", root / "gone.txt")))
+    with pytest.raises(UsageError, match=r"a file of the head: net\.yaml was read at .*net\.yaml, so that"):
+        refuse_files((worktree, root), [str(changed)])
 
 
 def test_modules_of_a_worktree_in_the_project_are_its_own(root: Path) -> None:

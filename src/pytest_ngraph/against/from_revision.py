@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -86,7 +87,11 @@ class FromRevision:
         pairs = pairing.pair(heads, collection, self._generated())
         return Found(
             bases=pairs.bases,
-            home=Home(folder=tree.cwd, path=collection.path or tree.path(search_path(), self._rootdir)),
+            home=Home(
+                folder=tree.cwd,
+                path=collection.path or tree.path(search_path(), self._rootdir),
+                variables=tree.variables(os.environ),
+            ),
             missing=list(pairs.missing),
             broken="" if all(collection.knows(nodeid) for nodeid, _ in heads) else collection.problem,
             problem="; ".join((*filter(None, [collection.problem]), *tree.missing_submodules)),

@@ -107,5 +107,5 @@ def _measured(
                 f"--ngraph-store={store.resolve()}",
             ],
         }
-        ended = run(STEP, tree.cwd, environment(), json.dumps(request))
+        ended = run(STEP, tree.cwd, environment(tree), json.dumps(request))
     return reason(f"{ended.output}\n{ended.errors}") if ended.status else ""

@@ -82,7 +82,7 @@ class ForkServer:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env=worker_variables.of_worker(cores, temporary, bound=True)
+                    env=worker_variables.of_worker(cores, temporary, home, bound=True)
                     | ONE_THREAD
                     | {MARK: f"{temporary}#fork"},
                     cwd=home.folder,

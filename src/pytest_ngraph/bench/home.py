@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,13 @@ class Home:
         python: its interpreter.
         folder: its working folder.
         path: its `sys.path`; for another interpreter, what is put before that interpreter's own.
+        variables: environment variables that it has with other values than this process.
     """
 
     python: str = sys.executable
     folder: Path | None = None
     path: Sequence[str] | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 OWN_HOME = Home()

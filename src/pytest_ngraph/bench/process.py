@@ -105,7 +105,7 @@ class WorkerProcess:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._stderr,
-                    env=worker_variables.of_worker(cores, temporary, bound=bound)
+                    env=worker_variables.of_worker(cores, temporary, home, bound=bound)
                     | dict(environment or {})
                     | {MARK: self._mark},
                     cwd=home.folder,

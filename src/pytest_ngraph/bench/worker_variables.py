@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_ngraph.bench.home import Home
 from pytest_ngraph.compilers.threads import BOUND, COMPILING
 from pytest_ngraph.machine.cores import to_compile_on
 
@@ -25,18 +26,20 @@ COVERAGE = (
 """Variables that make a child process trace its Python code, which would be timed with it."""
 
 
-def of_worker(cores: Sequence[int], temporary: Path, *, bound: bool) -> dict[str, str]:
+def of_worker(cores: Sequence[int], temporary: Path, home: Home, *, bound: bool) -> dict[str, str]:
     """Return this process's environment without coverage variables, and with every thread pool sized to `cores`.
 
     Args:
         cores: the logical CPUs of the worker.
         temporary: where it puts temporary files.
+        home: where it runs.
         bound: whether OpenMP's threads are bound to `cores`. With unbound threads, two processes of the same code
             differ by up to 14 %.
     """
     threads = str(len(cores))
     return (
         without_coverage()
+        | home.variables
         | (bound_threads(cores) if bound else {})
         | {
             "OMP_NUM_THREADS": threads,

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_ngraph.against.revision.collecting import environment, reason
+from pytest_ngraph.against.revision.collecting import reason
 from pytest_ngraph.bisect.answer import Answer, Found
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.stats import Estimate
@@ -132,16 +132,17 @@ def require_cases(ran: Ran, arguments: Sequence[str], only: Sequence[str], where
     )
 
 
-def run(python: str, request: Request, folder: Path, summary: Path, log: Path) -> Ran:
+def run(python: str, request: Request, folder: Path, summary: Path, log: Path, variables: Mapping[str, str]) -> Ran:
     """Run a child, and return what came of it.
 
     Args:
         folder: its working folder.
         summary: Markdown file of its result; the data are beside it.
         log: gets what it prints.
+        variables: its environment.
     """
     with log.open("w") as output:
-        status = _status(command(python, MODULE), folder, environment(), json.dumps(asdict(request)), output)
+        status = _status(command(python, MODULE), folder, variables, json.dumps(asdict(request)), output)
     lines = [json.loads(line) for line in _text(Path(request.file)).splitlines()]
     data = _text(summary.with_suffix(".json"))
     return Ran(

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.against.revision.collecting import environment
 from pytest_ngraph.bisect.answer import Answer
 from pytest_ngraph.bisect.child import run
 from pytest_ngraph.bisect.gate import ChildGate
@@ -124,7 +125,7 @@ class EnvironmentGate(ChildGate):
         files = self._files()
         against = f"--ngraph-against-python={base}"
         request = self._request(question, files, against, path=None, arguments=self._asked.arguments)
-        ran = run(head, request, Path.cwd(), files.summary, files.log)
+        ran = run(head, request, Path.cwd(), files.summary, files.log, environment())
         return self._reply(question, ran, started, f"in {self._asked.bad}")
 
     def _python(self, point: Point, places: list[Path]) -> str:

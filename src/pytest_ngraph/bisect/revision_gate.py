@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_ngraph.against.revision import Revision, Worktree
-from pytest_ngraph.against.revision.collecting import moved_argument
+from pytest_ngraph.against.revision.collecting import environment, moved_argument
 from pytest_ngraph.bisect.answer import Answer
 from pytest_ngraph.bisect.child import Request, run
 from pytest_ngraph.bisect.gate import ChildGate, Files
@@ -44,7 +44,7 @@ class RevisionGate(ChildGate):
         files = self._files(f"-{question.head[:SHORT]}")
         with Worktree(self._revision(question.head), Path(tempfile.gettempdir())) as tree:
             request = self._request_in(tree, question, files)
-            ran = run(sys.executable, request, tree.cwd, files.summary, files.log)
+            ran = run(sys.executable, request, tree.cwd, files.summary, files.log, environment(tree))
         reply = self._reply(question, ran, started, f"at {self._bad}")
         answers = dict(reply.answers)
         for case, line in ran.lines.items():

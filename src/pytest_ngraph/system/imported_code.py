@@ -1,7 +1,9 @@
-"""Refuse code that a process imported from elsewhere than it was to: the head's for the base, or an installed copy."""
+"""Refuse what a process took from elsewhere than it was to: code and files of the head for the base, or the code of an
+installed copy."""
 
 from __future__ import annotations
 
+import filecmp
 import importlib.metadata
 import json
 import os
@@ -37,6 +39,28 @@ def refuse_head(instead_of: Sequence[str | Path], modules: Mapping[str, ModuleTy
         )
     own = [root / folder.relative_to(worktree) for folder in project_path(sys.path, worktree)]
     _refuse_copies(root, own, modules)
+
+
+def refuse_files(instead_of: Sequence[str | Path], read: Iterable[str]) -> None:
+    """Raise `UsageError` if a file of the head was read for the base, which has another one there.
+
+    What only the working tree has, such as weights that git does not track, is the same for both.
+
+    Args:
+        instead_of: as in `refuse_head`.
+        read: the files that the process has read, with links resolved.
+    """
+    worktree, root = map(Path, instead_of)
+    for file in map(Path, read):
+        if file.is_relative_to(worktree) or not is_of_project(file, root):
+            continue
+        own = worktree / (name := file.relative_to(root))
+        if own.is_file() and file.is_file() and not filecmp.cmp(own, file, shallow=False):
+            raise UsageError(
+                f"the base was built with a file of the head: {name} was read at {file}, so that the head would be "
+                "compared with itself. Find it from the code that reads it (Path(__file__)) or from the current "
+                "folder, or by an environment variable that holds nothing but paths."
+            )
 
 
 def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) -> None:

@@ -24,7 +24,7 @@ from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
 from pytest_ngraph.system import garbage, perf_events
-from pytest_ngraph.system.imported_code import refuse_head, refuse_outdated
+from pytest_ngraph.system.imported_code import refuse_files, refuse_head, refuse_outdated
 from pytest_ngraph.worker import idle, load, memory
 from pytest_ngraph.worker.ahead import compile_ahead
 from pytest_ngraph.worker.cache import Cache
@@ -75,7 +75,7 @@ class Worker:
         Args:
             case: the case, as JSON-ready data.
             folder: where to write it.
-            instead_of: a copy of a folder, and that folder itself, from which nothing may be imported then.
+            instead_of: a copy of a folder, and that folder itself, from which nothing may be imported or read then.
             own_path: where a working tree has its packages, of which no outdated copies may be imported.
         """
         self._announce("build")
@@ -90,6 +90,8 @@ class Worker:
             refuse_head(instead_of, sys.modules)
         refuse_outdated(list(map(Path, own_path)), sys.modules)
         read = files.digests()
+        if instead_of:
+            refuse_files(instead_of, read)
         unrelated = sorted(self._imported_elsewhere(artifact.case.workload).intersection(read))
         return replace(artifact, files=read, unrelated=tuple(unrelated)).to_dict()
 

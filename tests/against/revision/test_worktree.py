@@ -102,6 +102,45 @@ def test_hooks_do_not_run(repository: Repository, parent: Path) -> None:
         assert not (parent / "ran").exists()
 
 
+def test_variables_that_lead_into_the_working_tree_lead_here(repository: Repository, parent: Path) -> None:
+    """But not to what the revision is not to have: environments, caches, what was built."""
+    root = repository.root.resolve()
+    for file in ("configs/net.yaml", ".venv/bin/python", ".cache/weights.pt"):
+        repository.write(file, "")
+    repository.git("add", "configs")
+    given = {
+        "CONFIG": f"{root}/nets.py",
+        "CONFIGS": f"{root}/configs/",
+        "PYTHONPATH": f"{root}/tests:/usr/lib::{root}",
+        "PATH": f"{root}/.venv/bin:/usr/bin",
+        "VIRTUAL_ENV": f"{root}/.venv",
+        "CACHE": f"{root}/.cache/",
+        "OUTPUT": f"{root}/out",
+        "DATABASE": f"sqlite:///{root}/nets.py",
+        "OPTIONS": f"--config={root}/nets.py",
+        "HOME": str(root),
+        "COV_CORE_SOURCE": str(root),
+        "RELATIVE": "tests/deep",
+        "ELSEWHERE": "/elsewhere",
+    }
+    with Worktree(resolve("HEAD", root), parent) as tree:
+        assert tree.variables(given) == {
+            "CONFIG": f"{tree.root}/nets.py",
+            "CONFIGS": f"{tree.root}/configs/",
+            "PYTHONPATH": f"{tree.root}/tests:/usr/lib::{tree.root}",
+        }
+
+
+def test_a_variable_that_leads_to_pytest_ngraph_stays(
+    repository: Repository, parent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its own repository, the base is measured with the head's pytest-ngraph."""
+    root = repository.root.resolve()
+    monkeypatch.setattr("pytest_ngraph.against.revision.worktree.PACKAGE_FOLDER", root / "tests" / "pytest_ngraph")
+    with Worktree(resolve("HEAD", root), parent) as tree:
+        assert tree.variables({"PYTHONPATH": f"{root}/tests"}) == {}
+
+
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path

@@ -26,7 +26,8 @@ NUMBERS = Path(__file__).with_name("numbers.txt")
 class Plain:
     """The family of workloads `plain...`: a few numbers in, the same numbers out.
 
-    They are those of `plain....txt` beside this file, or of `numbers.txt`, which may name another file.
+    They are those of `plain....txt` beside this file, or of `numbers.txt`, which may name another file, also by an
+    environment variable.
     """
 
     priority = 1
@@ -42,9 +43,9 @@ class Plain:
 
     def export(self, case, folder):
         files = [file for file in (NUMBERS.with_name(f"{case.workload}.txt"), NUMBERS) if file.exists()]
-        numbers = files[0].read_text() if files else "1 2 3"
+        numbers = os.path.expandvars(files[0].read_text() if files else "1 2 3")
         if numbers.endswith(".txt"):
-            numbers = NUMBERS.with_name(numbers).read_text()
+            numbers = (NUMBERS.parent / numbers).read_text()
         if numbers == "hang":
             time.sleep(3600)
         if numbers == "elsewhere":

@@ -61,7 +61,7 @@ def collect(
             "file": str(file),
         }
         try:
-            ended = run(WRITER, worktree.cwd, environment(), json.dumps(request), timeout_s)
+            ended = run(WRITER, worktree.cwd, environment(worktree), json.dumps(request), timeout_s)
         except subprocess.TimeoutExpired:
             return Collection(failed={"": f"collecting took longer than {timeout_s:g} s"})
         return _read(file, worktree, ended, path)
@@ -110,6 +110,11 @@ def moved_argument(argument: str, move: Callable[[str], str]) -> str:
     return f"{option}={move(value)}" if equals and option.startswith("-") else move(argument)
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a child that runs a pytest of its own."""
-    return {name: value for name, value in os.environ.items() if name not in OF_OUTER_PYTEST}
+def environment(worktree: Worktree | None = None) -> dict[str, str]:
+    """Return the environment of a child that runs a pytest of its own.
+
+    Args:
+        worktree: where it runs; None for here.
+    """
+    own = {name: value for name, value in os.environ.items() if name not in OF_OUTER_PYTEST}
+    return own | worktree.variables(own) if worktree else own

@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -18,12 +18,17 @@ from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.system.command import held_back
 from pytest_ngraph.system.files import take
 from pytest_ngraph.system.git import GitFailed, answers, git
+from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.system.relocation import import_path, moved
 
 PREFIX = "ngraph-base-"
 ELSEWHERE_S = 7 * 24 * 3600.0
 """A worktree whose folder is not here may be that of a run on another machine, or in another container, that shares the
 repository. Once it is this old, no run has it any more."""
+SHARED = ("HOME", "TMPDIR", "TEMP", "TMP")
+"""Variables with folders that are the same for every revision, wherever they lie."""
+OF_COVERAGE = ("COV_CORE_", "COVERAGE_")
+"""What the variables of coverage.py and pytest-cov begin with. They mean the head's files in every process."""
 
 
 class Worktree:
@@ -92,6 +97,34 @@ class Worktree:
     def to_head(self, text: str) -> str:
         """Return an absolute path in this worktree as the same path in the working tree; the inverse of `to_base`."""
         return moved(text, self.root, self.revision.root)
+
+    def variables(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that lead into the working tree, as they lead to the same files and folders here.
+
+        Args:
+            environment: values by name. Each may be several paths, as that of `PYTHONPATH` is.
+        """
+        given = {
+            name: value
+            for name, value in environment.items()
+            if name not in SHARED and not name.startswith(OF_COVERAGE) and os.sep in value
+        }
+        led = {name: os.pathsep.join(map(self._led, value.split(os.pathsep))) for name, value in given.items()}
+        return {name: value for name, value in led.items() if value != given[name]}
+
+    def _led(self, text: str) -> str:
+        """Return an absolute path in the working tree as the same path here, if the revision is to have what is there.
+
+        What git does not track and this worktree has not stays where it is: caches, environments, what was built.
+        """
+        here = self.to_base(text)
+        is_address = text.startswith("//")  # the rest of a URL, after its colon
+        if here == text or is_address or Path(self.to_head(here)) == PACKAGE_FOLDER.parent:
+            return text
+        is_tracked = os.path.lexists(here) or answers(
+            self.revision.root, "ls-files", "--", os.path.relpath(here, self.root)
+        )
+        return here + os.sep * text.endswith(os.sep) if is_tracked else text
 
     def renamed(self, until: str = "") -> dict[str, str]:
         """Return the place here of each Python file that was renamed since, by its later place moved here.
