@@ -17,6 +17,7 @@ from pytest_ngraph.against.revision import source_of
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY
 
 OPTIONS = GateOptions(history=True)
 
@@ -118,7 +119,9 @@ def test_an_anchor_may_have_libraries_of_its_own(repository: Repository, tmp_pat
         assert root == repository.root
         assert found.home.python == str(tmp_path / "python")
         assert found.home.path
-        assert all(Path(entry).is_relative_to(tree) for entry in found.home.path), "else the head's code or libraries"
+        own = [entry for entry in found.home.path if entry != STANDARD_LIBRARY]
+        assert all(Path(entry).is_relative_to(tree) for entry in own), "else the head's code or libraries"
+        assert found.home.path.index(STANDARD_LIBRARY) < found.home.path.index(str(tree))
         assert found.measures_equals
         assert "torch 2.13.0 -> " in origin.description
     finally:

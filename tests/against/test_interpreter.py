@@ -13,6 +13,7 @@ from pytest_ngraph.against.interpreter import OWN, FromInterpreter
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY
 
 CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)
 
@@ -23,7 +24,7 @@ def test_it_has_the_heads_cases_and_the_projects_modules(tmp_path: Path, monkeyp
     found = FromInterpreter(python, tmp_path).open([("test_it.py::test", CASE)])
     assert found.bases == {CASE: CASE}
     assert found.home.python == python
-    assert found.home.path == [str(tmp_path), str(tmp_path / "src")]
+    assert found.home.path == [str(tmp_path), STANDARD_LIBRARY, str(tmp_path / "src")]
 
 
 def test_it_is_the_same_one_from_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,14 @@ from types import ModuleType
 import pytest
 from synthetic import case
 
-from pytest_ngraph.system.relocation import import_path, moved, with_paths
+from pytest_ngraph.system.relocation import (
+    STANDARD_LIBRARY,
+    completed,
+    import_path,
+    moved,
+    sent_path,
+    with_paths,
+)
 
 HERE, THERE = Path("/home/somebody/project"), Path("/var/copy")
 
@@ -65,12 +72,28 @@ def _texts(*paths: Path) -> list[str]:
     return list(map(str, paths))
 
 
-def test_the_project_moves_and_comes_first(root: Path, worktree: Path) -> None:
-    """An editable install's `.pth` file puts the source folder at the end, and pytest a test's folder at the start."""
-    standard = Path(sysconfig.get_path("stdlib"))
-    path = _texts(root / "tests", standard, Path("/elsewhere/lib"), root / "python")
-    moved = _texts(worktree / "tests", worktree / "python", worktree / "src", worktree)
-    assert import_path(path, root, worktree) == [*moved, str(standard.resolve()), "/elsewhere/lib"]
+STANDARD = Path(sysconfig.get_path("stdlib")).resolve()
+
+
+def test_the_project_moves_and_comes_before_what_is_installed(root: Path, worktree: Path) -> None:
+    """An editable install's `.pth` file puts the source folder at the end, and pytest a test's folder at the start.
+
+    What comes after the standard library comes after it there, too: a user's `profile.py` would shadow that library's.
+    """
+    path = _texts(root / "tests", STANDARD, Path("/elsewhere/lib"), root / "python")
+    expected = (worktree / "tests", STANDARD, worktree / "python", worktree / "src", worktree, Path("/elsewhere/lib"))
+    assert import_path(path, root, worktree) == _texts(*expected)
+
+
+def test_the_standard_library_of_another_interpreter(root: Path) -> None:
+    """It is where that of this one is, and the rest of its own path comes last."""
+    path = _texts(root / "tests", STANDARD, STANDARD / "lib-dynload", root / "python", Path("/elsewhere/lib"))
+    own = sent_path(path, root)
+    assert own == [*_texts(root / "tests"), STANDARD_LIBRARY, *_texts(root / "python", root / "src", root)]
+    there = ["/other", str(STANDARD), "/other/site-packages"]
+    expected = (root / "tests", STANDARD, root / "python", root / "src", root)
+    assert completed(own, there) == [*_texts(*expected), "/other", "/other/site-packages"]
+    assert completed(["/first"], there) == ["/first", *there]
 
 
 def test_the_empty_entry_is_the_current_folder(root: Path, worktree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

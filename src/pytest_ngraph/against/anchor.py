@@ -21,6 +21,7 @@ from pytest_ngraph.history.row import Row
 from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.store.run import ANCHOR, ANCHOR_COMMIT
 from pytest_ngraph.system.git import answers
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY, marked
 
 NO_ANCHOR = (
     "--ngraph-history has no anchor: the store has no earlier night, and the repository no tag. Name a revision to "
@@ -60,7 +61,8 @@ class WithLibraries(Origin):
         environment = self._environment.open(heads)
         assert found.instead_of is not None
         tree, _ = found.instead_of
-        own = [entry for entry in found.home.path or () if Path(entry).is_relative_to(tree)]
+        path = marked(found.home.path or ())
+        own = [entry for entry in path if entry == STANDARD_LIBRARY or Path(entry).is_relative_to(tree)]
         home = replace(found.home, python=environment.home.python, path=own)
         return replace(found, home=home, measures_equals=True)
 

@@ -16,7 +16,7 @@ from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import WITHOUT_FOLDER, search_path
 from pytest_ngraph.system.installed import library_versions
 from pytest_ngraph.system.interpreter import ask, no_interpreter
-from pytest_ngraph.system.relocation import project_path
+from pytest_ngraph.system.relocation import sent_path
 from pytest_ngraph.wording import changes
 
 OPTION = "--ngraph-against-python"
@@ -65,7 +65,7 @@ class FromInterpreter:
         return f"base: {self._python}, head: {sys.executable} ({differing or 'the same libraries'})"
 
     def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
-        ours = list(dict.fromkeys(map(str, project_path(search_path(), self._rootdir.resolve()))))
+        ours = sent_path(search_path(), self._rootdir.resolve())
         return Found(
             bases={case: case for _, case in heads}, home=Home(python=str(self._path), path=ours), measures_equals=True
         )

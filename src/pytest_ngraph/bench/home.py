@@ -18,7 +18,7 @@ class Home:
     Attributes:
         python: its interpreter.
         folder: its working folder.
-        path: its `sys.path`; for another interpreter, what is put before that interpreter's own.
+        path: its `sys.path`; for another interpreter, what that interpreter's own completes (`relocation.completed`).
         variables: environment variables that it has with other values than this process.
     """
 

@@ -45,7 +45,7 @@ class Assignment:
         client: id of the process that asks.
         project: digest of the project's archive.
         folder: the current folder, relative to the project's top folder.
-        path: folders to import modules from, also relative to it.
+        path: folders to import modules from, also relative to it, and `relocation.STANDARD_LIBRARY` among them.
         settings: `Settings` as data.
         device: `Device` as data.
         retries: how often a case is measured again whose process died while it ran.

@@ -26,7 +26,7 @@ from pytest_ngraph.plugin.case_writer import node, selection, whole_files
 from pytest_ngraph.plugin.items import case_of, measures
 from pytest_ngraph.plugin.options.reading import lines
 from pytest_ngraph.system.child import die_with_parent
-from pytest_ngraph.system.relocation import moved, with_paths
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY, completed, moved, with_paths
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.base_builds import Unbuilt
@@ -128,7 +128,9 @@ def main() -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background without it
     request = json.loads(sys.stdin.read())
-    sys.path[:] = [str(Path.cwd()), *sys.path] if request["path"] is None else request["path"]
+    sys.path[:] = (
+        completed([STANDARD_LIBRARY, str(Path.cwd())], sys.path) if request["path"] is None else request["path"]
+    )
     sys.exit(pytest.main(request["arguments"], plugins=[BisectStep(request)]))
 
 

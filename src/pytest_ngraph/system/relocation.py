@@ -7,7 +7,9 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, takewhile
 from pathlib import Path
 from types import ModuleType
 
@@ -54,20 +56,53 @@ IN_ENVIRONMENT = re.compile(rf".*[\\/](?:{'|'.join(sorted(INSTALLED))})[\\/](.+)
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
+STANDARD_LIBRARY = "<standard library>"
+"""Stands in a search path for the standard library of the interpreter that it is sent to."""
+
+
 def import_path(sys_path: Iterable[str], root: Path, worktree: Path, inner: Iterable[Path] = ()) -> list[str]:
     """Return `sys.path` with the entries of the working tree at `root` moved to the worktree.
 
-    They come first, then the worktree's folders in which a project that is installed in another way has its packages.
-    So they take precedence over the finder of an editable install, and over an installed copy.
+    They come before what is installed, and with them the worktree's folders in which a project that is installed in
+    another way has its packages. So they take precedence over the finder of an editable install, and over an installed
+    copy. They shadow the standard library where they do so in this process, and not elsewhere.
 
     Args:
         inner: as in `project_path`.
     """
-    entries = list(sys_path)
-    ours = project_path(entries, root, inner)
-    moved = [worktree / entry.relative_to(root) for entry in ours]
-    others = [entry for entry in map(_real, entries) if entry not in ours]
-    return list(dict.fromkeys(map(str, (*moved, *others))))
+    entries = list(map(_real, sys_path))
+    before, after = _around_standard_library(entries, root, inner)
+    others = [entry for entry in entries if entry not in (*before, *after)]
+    standard = [entry for entry in others if entry in _standard_library()]
+    first, then = ([worktree / entry.relative_to(root) for entry in ours] for ours in (before, after))
+    return list(dict.fromkeys(map(str, (*first, *standard, *then, *others))))
+
+
+def sent_path(sys_path: Iterable[str], root: Path, inner: Iterable[Path] = ()) -> list[str]:
+    """Return where another interpreter looks for the modules of the project at `root`; it is `completed` there.
+
+    Args:
+        inner: as in `project_path`.
+    """
+    before, after = _around_standard_library(map(_real, sys_path), root, inner)
+    return list(dict.fromkeys((*map(str, before), STANDARD_LIBRARY, *map(str, after))))
+
+
+def marked(path: Iterable[str]) -> list[str]:
+    """Return a search path with `STANDARD_LIBRARY` in place of this interpreter's own."""
+    return list(dict.fromkeys(STANDARD_LIBRARY if _real(entry) in _standard_library() else entry for entry in path))
+
+
+def completed(path: Sequence[str], own: Sequence[str]) -> list[str]:
+    """Return a search path for this interpreter: one that was sent, and then the rest of this interpreter's own.
+
+    Args:
+        path: this interpreter's standard library comes where `STANDARD_LIBRARY` is.
+        own: this interpreter's `sys.path`.
+    """
+    standard = [entry for entry in own if _real(entry) in _standard_library()]
+    parts = [standard if entry == STANDARD_LIBRARY else [entry] for entry in path]
+    return list(dict.fromkeys((*chain.from_iterable(parts), *own)))
 
 
 def project_path(sys_path: Iterable[str], root: Path, inner: Iterable[Path] = ()) -> list[Path]:
@@ -79,8 +114,29 @@ def project_path(sys_path: Iterable[str], root: Path, inner: Iterable[Path] = ()
     Args:
         inner: folders in the project at hand, such as pytest's root folder and the current one.
     """
-    candidates = (*map(_real, sys_path), *_editable_folders(sys.modules), *_package_folders(root, inner))
-    return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
+    before, after = _around_standard_library(map(_real, sys_path), root, inner)
+    return [*before, *after]
+
+
+def _around_standard_library(
+    entries: Iterable[Path], root: Path, inner: Iterable[Path]
+) -> tuple[list[Path], list[Path]]:
+    """Return `project_path` as what this process looks at before the standard library, and what comes after it."""
+    before = list(takewhile(lambda entry: entry not in _standard_library(), remaining := iter(entries)))
+    after = (*remaining, *_editable_folders(sys.modules), *_package_folders(root, inner))
+
+    def ours(candidates: Iterable[Path]) -> list[Path]:
+        return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
+
+    return ours(before), ours(after)
+
+
+@cache
+def _standard_library() -> frozenset[Path]:
+    """Return the entries of this interpreter's `sys.path` that are its standard library."""
+    folders = {_real(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
+    archive = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
+    return frozenset(place for each in folders for place in (each, each / "lib-dynload", each.with_name(archive)))
 
 
 def _package_folders(root: Path, inner: Iterable[Path]) -> Iterator[Path]:

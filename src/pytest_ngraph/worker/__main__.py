@@ -24,6 +24,7 @@ from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.machine import source_files
 from pytest_ngraph.system.child import die_with_parent, own_standard_streams
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
+from pytest_ngraph.system.relocation import completed
 from pytest_ngraph.worker.prepare import import_libraries
 from pytest_ngraph.worker.worker import Answer, Worker
 
@@ -58,11 +59,11 @@ def set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
 
     Args:
         path: where to import from.
-        keep_own: whether this interpreter's own search path follows `path`, instead of being replaced by it.
+        keep_own: whether `path` is `completed` by this interpreter's own search path, instead of replacing it.
         ahead: a compiler whose libraries are imported now, while the bench does something else. PyTorch is imported,
             too, unless the compiler declares no libraries. If an import fails, the request that needs it reports that.
     """
-    sys.path[:] = path + (sys.path if keep_own else [])
+    sys.path[:] = completed(path, sys.path) if keep_own else path
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.append(folder)
     if ahead:

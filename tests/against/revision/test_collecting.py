@@ -178,6 +178,17 @@ def test_a_module_of_the_users_is_not_the_standard_librarys(project: Repository,
         assert _selected(_collect(worktree, "--import-mode=importlib")) == BOTH
 
 
+def test_a_module_in_the_top_folder_is_not_the_standard_librarys(repository: Repository, tmp_path: Path) -> None:
+    """Plain `pytest tests` does not import from there at the head."""
+    repository.write("profile.py", "raise SystemExit('mine')\n")
+    repository.write("tests/test_it.py", TEST.replace("import nets", "import cProfile\nimport nets"))
+    repository.write("nets.py", "WORKLOADS = ['nets:build']\n")
+    repository.commit("profile")
+    with Worktree(resolve("HEAD", repository.root), tmp_path) as worktree:
+        collection = collect(worktree, ["tests/test_it.py"], rootdir=repository.root, sys_path=sys.path)
+    assert _selected(collection) == BOTH
+
+
 def test_a_broken_conftest_is_reported(project: Repository, tmp_path: Path) -> None:
     project.write("conftest.py", "import nothing_like_it\n")
     project.commit("broken")

@@ -12,7 +12,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import PLACE
 from pytest_ngraph.cluster.project import Packed, pack
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.relocation import moved, project_path, with_paths
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY, moved, sent_path, with_paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class LocalProject:
     Attributes:
         root: its top folder.
         folder: the current folder, relative to `root`.
-        path: folders to import modules from, also relative to `root`.
+        path: folders to import modules from, also relative to `root`, and `STANDARD_LIBRARY` among them.
         packed: its archive.
     """
 
@@ -49,11 +49,11 @@ class LocalProject:
         folder = Path(os.path.realpath(Path.cwd()))
         if not folder.is_relative_to(root):
             raise UsageError(f"the current folder, {folder}, is not in the project at {root}. Run pytest from there.")
-        entries = [str(entry.relative_to(root)) for entry in project_path(sys.path, root, (folder, rootdir or root))]
+        path = sent_path(sys.path, root, (folder, rootdir or root))
         return cls(
             root=root,
             folder=str(folder.relative_to(root)),
-            path=tuple(dict.fromkeys(entries)),
+            path=tuple(each if each == STANDARD_LIBRARY else str(Path(each).relative_to(root)) for each in path),
             packed=pack(root, leave_out, send),
         )
 

@@ -41,7 +41,7 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.child import die_with_parent, own_standard_streams
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.system.installed import library_versions, variables
-from pytest_ngraph.system.relocation import import_path, moved, project_path, with_paths
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY, completed, import_path, moved, project_path, with_paths
 
 Say = Callable[[Mapping[str, Any]], None]
 
@@ -88,7 +88,8 @@ class Agent:
         self._of_task: dict[str, set[Case]] = {name: set() for name in ASKED}
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
-        sys.path[:] = [*(str(project / entry) for entry in assignment.path), *sys.path[1:]]
+        path = [each if each == STANDARD_LIBRARY else str(project / each) for each in assignment.path]
+        sys.path[:] = completed(path, sys.path[1:])
         device = Device.from_dict(assignment.device)
         conditions = Conditions(
             common=Settings.from_dict(assignment.settings, cache=compiled_folder()),
