@@ -54,6 +54,17 @@ def test_it_may_be_accepted(quick_project: pytest.Pytester, unbuildable: Reposit
     result.stdout.fnmatch_lines(["*PytestWarning: inconclusive: the base cannot be built: *'one'*"])
 
 
+@pytest.mark.parametrize("options", [("-W", "error"), ("--override-ini=filterwarnings=error",)])
+def test_a_warning_about_a_verdict_fails_nothing(
+    quick_project: pytest.Pytester, unbuildable: Repository, options: tuple[str, ...]
+) -> None:
+    """Also where the project's own warnings are errors."""
+    result = quick_project.runpytest(*EXACT, WARN, *options)
+    result.assert_outcomes(passed=1, warnings=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*PytestWarning: inconclusive: the base cannot be built: *'one'*"])
+
+
 def test_a_base_that_cannot_be_run_fails_its_test(quick_project: pytest.Pytester, changed: Repository) -> None:
     """Its outputs are wrong, or it crashes: `lacking:AbortsOn9` does on a workload of the base only."""
     changed.write("numbers.txt", "1 2 9")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,17 @@ def _failing(item: pytest.Item, verdicts: Sequence[Verdict | MetricVerdict]) -> 
             if "why" in verdict.details:
                 yield f"  {verdict.details['why']}"
         elif session.judgement.warns(verdict):
-            item.warn(pytest.PytestWarning(verdict.text))
+            _warn(item, verdict.text)
+
+
+def _warn(item: pytest.Item, text: str) -> None:
+    """Show a warning, also where the project's filters make errors of warnings: a verdict that warns fails nothing."""
+    try:
+        item.warn(pytest.PytestWarning(text))
+    except pytest.PytestWarning:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", pytest.PytestWarning)
+            item.warn(pytest.PytestWarning(text))
 
 
 def _note(item: pytest.Item, verdicts: Sequence[Verdict | MetricVerdict]) -> None:
