@@ -131,6 +131,21 @@ def test_every_commit_has_its_own_file_where_a_variable_leads_into_the_working_t
     assert [culprit["commit"] for culprit in found["culprits"]] == [slow]
 
 
+@pytest.mark.parametrize("option", ["-n 2", "--benchmark-disable", "--benchmark-skip"])
+def test_it_measures_whatever_the_ini_file_sets_for_other_runs(
+    weighed: Repository, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ini = weighed.root / "pytest.ini"
+    ini.write_text(ini.read_text().replace("addopts =", f"addopts = {option}"))
+    weighed.write("plain_a.txt", "100")
+    weighed.write("plain_b.txt", "100")
+    good = weighed.commit("begin")
+    weighed.write("plain_a.txt", "120")
+    slow = weighed.commit("Make it slower")
+    assert main(["bisect", good, "--case=plain_a", "--json", *EXACT]) == 0
+    assert [culprit["commit"] for culprit in json.loads(capsys.readouterr().out)["culprits"]] == [slow]
+
+
 def test_a_mistake_is_one_message(weighed: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     weighed.write("plain_a.txt", "1")
     first = weighed.commit("begin")

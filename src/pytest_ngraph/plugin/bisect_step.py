@@ -22,7 +22,7 @@ from pytest_ngraph.against.pairing import BaseCase, Collection, pair
 from pytest_ngraph.against.revision.untracked import bring_untracked
 from pytest_ngraph.case import Case
 from pytest_ngraph.plugin.assembly import SESSION
-from pytest_ngraph.plugin.case_writer import node, selection, whole_files
+from pytest_ngraph.plugin.case_writer import MEASURING, node, selection, set_options, whole_files
 from pytest_ngraph.plugin.items import case_of, measures
 from pytest_ngraph.plugin.options.reading import lines
 from pytest_ngraph.system.child import die_with_parent
@@ -44,6 +44,7 @@ class BisectStep:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
+        set_options(config, MEASURING)
         if self._places is not None:
             copy, original = self._places
             bring_untracked(lines(config, "ngraph_untracked"), original, copy)

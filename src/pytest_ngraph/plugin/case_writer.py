@@ -23,6 +23,13 @@ from pytest_ngraph.plugin.items import case_of
 from pytest_ngraph.system.child import search_path
 
 
+def set_options(config: pytest.Config, values: Mapping[str, object]) -> None:
+    """Set those of these options that there are."""
+    for name, value in values.items():
+        if hasattr(config.option, name):
+            setattr(config.option, name, value)
+
+
 class CacheKey:
     """A plugin that declares the key of pytest's cache, which a child's arguments set."""
 
@@ -47,9 +54,7 @@ class CaseWriter(CacheKey):
     def pytest_configure(self, config: pytest.Config) -> None:
         config.stash[AT_BASE] = True
         self._depends_on_history = any(getattr(config.option, name, False) for name in BY_HISTORY)
-        for name, value in INERT.items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
+        set_options(config, INERT)
         self._nodes = {node(old, config.rootpath): node(new, config.rootpath) for new, old in self._renamed.items()}
         if not config.option.pyargs:
             self._widen(config)
@@ -153,6 +158,14 @@ INERT: dict[str, object] = {
     "ngraph_against_python": None,
 }
 """Options that would write one of the run's files, select by its history, stop at an error, or compare again."""
+MEASURING: dict[str, object] = {
+    "dist": "no",
+    "tx": [],
+    "numprocesses": None,
+    "benchmark_disable": False,
+    "benchmark_skip": False,
+}
+"""Options of a child that measures, whatever the ini file sets for other runs."""
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from pytest_ngraph.plugin.case_writer import INERT, CacheKey
+from pytest_ngraph.plugin.case_writer import INERT, MEASURING, CacheKey, set_options
 from pytest_ngraph.system.child import die_with_parent
 
 OUTPUTS: dict[str, object] = {
@@ -29,9 +29,7 @@ class LinkStep(CacheKey):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        for name, value in (INERT | OUTPUTS).items():
-            if hasattr(config.option, name):
-                setattr(config.option, name, value)
+        set_options(config, INERT | OUTPUTS | MEASURING)
 
 
 def main() -> None:
