@@ -143,6 +143,26 @@ def test_a_night_measured_once_more_beside_the_earlier_anchor_only_links() -> No
     assert found.chain.values == pytest.approx([0.02] * 8)
 
 
+def test_nights_of_one_commit_go_on_beside_another_anchor() -> None:
+    """A repository of benchmarks that follows its libraries: its commit never changes."""
+    before = [row(night, 0.0, head="x") for night in range(10)]
+    link = row(10, 0.0, head="b")._replace(branch="")
+    after = [row(11 + night, 0.0 if night < 6 else 0.05, anchor="b", head="x") for night in range(12)]
+    found = chained([*before, link, *after])
+    assert [each.run for each in found.rows] == [each.run for each in (*before, *after)]
+    ((step,),) = steps.find([found.chain])
+    assert found.rows[step.place].run == "17"
+
+
+def test_an_earlier_commit_measured_once_more_among_later_nights_only_links() -> None:
+    before = [row(night, 0.02) for night in range(4)]
+    beside = [row(night, 0.0, anchor="b") for night in range(4, 10)]
+    again = row(20, 0.0, anchor="b", head=nights.commit(1))
+    found = chained([*before, *beside[:3], again, *beside[3:]])
+    assert [each.run for each in found.rows] == [each.run for each in (*before, *beside)]
+    assert found.links[0].log == pytest.approx(0.02)
+
+
 def test_a_step_has_its_commits_and_what_else_changed(tmp_path: Path) -> None:
     nights.write(tmp_path, {nights.CASE: SLOWER[:12], QUIET: [1.0] * 12})
     newer = nights.ENVIRONMENT | {"torch": "2.15.0", "cores": "2,3"}

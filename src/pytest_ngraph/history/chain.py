@@ -69,6 +69,7 @@ def chained(rows: Sequence[Row]) -> Chained:
 
     A run that only links is no night: one that measured an anchor's own commit, just before the first night beside it
     (on no branch: `against.linking`) or later; and one that measured a night's commit once more, beside another anchor.
+    Where several in a row did so, they are nights of a commit that stays the same.
 
     Args:
         rows: records of the case that have a ratio to an anchor, in order of time.
@@ -107,7 +108,9 @@ def _nights(rows: Sequence[Row]) -> Iterator[Row]:
             if row.commit != _anchor(row):
                 continue
         elif row.commit and beside.setdefault(row.commit, _anchor(row)) != _anchor(row) and first[_anchor(row)] < place:
-            continue
+            around = (*rows[place - 1 : place], *rows[place + 1 : place + 2])
+            if not any((each.commit, _anchor(each)) == (row.commit, _anchor(row)) for each in around):
+                continue
         yield row
 
 
@@ -169,10 +172,11 @@ def _links(rows: Sequence[Row]) -> dict[tuple[str, str], tuple[float, float]]:
 def _link(rows: Sequence[Row], one: str, other: str) -> tuple[float, float] | None:
     """Return the logarithm of the other anchor's time over the one's, and its standard error; None if not known.
 
-    Independent estimates are weighted by their inverse variances.
+    Independent estimates are weighted by their inverse variances. Of runs of one commit, those are compared that
+    followed each other: a commit that stays the same for months has other libraries later.
     """
     logs = []
-    beside: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    beside: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         anchor = _anchor(row)
         if not row.commit or anchor not in (one, other):
@@ -180,15 +184,27 @@ def _link(rows: Sequence[Row], one: str, other: str) -> tuple[float, float] | No
         if row.commit in (one, other) and row.commit != anchor:
             logs.append((_level(row) if anchor == one else -_level(row), _variance(row)))
         else:
-            beside[row.commit][anchor].append(row)
-    for by_anchor in beside.values():
-        for first, second in zip(by_anchor.get(one, ()), by_anchor.get(other, ()), strict=False):
+            beside[row.commit].append(row)
+    for own in beside.values():
+        for pair in _changes_of_anchor(own):
+            first, second = sorted(pair, key=lambda row: _anchor(row) != one)
             logs.append((_level(first) - _level(second), _variance(first) + _variance(second)))
     if not logs:
         return None
     weights = [1 / variance for _, variance in logs]
     mean = math.fsum(weight * log for weight, (log, _) in zip(weights, logs, strict=True)) / math.fsum(weights)
     return mean, math.sqrt(1 / math.fsum(weights))
+
+
+def _changes_of_anchor(rows: Iterable[Row]) -> Iterator[tuple[Row, Row]]:
+    """Yield pairs of rows that follow each other and have different anchors, each row at most once."""
+    last: Row | None = None
+    for row in rows:
+        if last is not None and _anchor(last) != _anchor(row):
+            yield last, row
+            last = None
+        else:
+            last = row
 
 
 def _anchor(row: Row) -> str:
