@@ -196,6 +196,23 @@ def test_how_a_branch_and_its_base_went_apart(repository: Repository) -> None:
     assert commits_since("nope", repository.root) == ((), 0, 0, ())
 
 
+def test_the_merge_that_a_pull_request_is_checked_out_as_is_no_commit_of_it(repository: Repository) -> None:
+    """GitHub makes it, and no clone has it. The branch and where it forked are everywhere."""
+    fork = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "--quiet", "-b", "feature")
+    widened = repository.commit("Widen")
+    repository.git("checkout", "--quiet", "main")
+    repository.commit("Make it faster")
+    repository.git("checkout", "--quiet", "--detach", "main")
+    repository.git("merge", "--quiet", "--no-ff", "--no-edit", "feature")
+    for base in ("main...", "main", "HEAD^1"):
+        found = commits_since(base, repository.root)
+        assert found == ((f"{widened[:7]} Widen",), 0, 0, (fork[:7], widened[:7]))
+    assert commits_since(fork, repository.root).merges == 1, "that is not where the merge begins"
+    repository.git("checkout", "--quiet", "-b", "merged")
+    assert commits_since("main", repository.root).merges == 1, "a merge of the user's own"
+
+
 def test_branches_without_a_common_commit_name_none(repository: Repository) -> None:
     repository.git("checkout", "--quiet", "--orphan", "other")
     repository.commit("another start")

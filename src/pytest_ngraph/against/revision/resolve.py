@@ -112,7 +112,8 @@ class Since(NamedTuple):
             `5d6e7f8 Widen the layers`.
         merges: how many merges HEAD has besides.
         lacking: how many commits the revision has that HEAD does not have.
-        ends: the first digits of both commits, the revision's first.
+        ends: the first digits of both commits, the revision's first. Where HEAD is the merge of a pull request, those
+            of the branch, with where it forked first.
     """
 
     commits: tuple[str, ...] = ()
@@ -132,16 +133,27 @@ def commits_since(text: str, folder: Path) -> Since:
         root, base, head = revision.root, revision.sha, revision.head
         if head.dirty or answers(root, "merge-base", base, head.sha) is None:
             return Since()
+        branch = _merged_into(base, head, root)
+        tip, good = (branch, git(root, "merge-base", base, branch)) if branch else (head.sha, base)
         order = ("--reverse", "--topo-order", "--no-merges")
-        listed = git(root, "log", *order, f"--abbrev={SHORT}", "--format=%h %s", f"{base}..{head.sha}")
+        listed = git(root, "log", *order, f"--abbrev={SHORT}", "--format=%h %s", f"{base}..{tip}")
         return Since(
             commits=tuple(listed.splitlines()),
-            merges=int(git(root, "rev-list", "--count", "--merges", f"{base}..{head.sha}")),
+            merges=int(git(root, "rev-list", "--count", "--merges", f"{base}..{tip}")),
             lacking=int(git(root, "rev-list", "--count", f"{head.sha}..{base}")),
-            ends=tuple(git(root, "rev-parse", f"--short={SHORT}", each) for each in (base, head.sha)),
+            ends=tuple(git(root, "rev-parse", f"--short={SHORT}", each) for each in (good, tip)),
         )
     except (GitFailed, UsageError):
         return Since()
+
+
+def _merged_into(base: str, head: Head, root: Path) -> str:
+    """Return the branch's commit where HEAD merges it into the base, as a pull request is checked out; else nothing.
+
+    The host of the repository made that merge, and no clone has it.
+    """
+    parents = git(root, "rev-list", "--parents", "-n1", head.sha).split()[1:]
+    return parents[1] if head.branch is None and len(parents) == 2 and parents[0] == base else ""
 
 
 def source_of(folder: Path) -> dict[str, str]:
