@@ -146,6 +146,24 @@ def test_it_measures_whatever_the_ini_file_sets_for_other_runs(
     assert [culprit["commit"] for culprit in json.loads(capsys.readouterr().out)["culprits"]] == [slow]
 
 
+def test_commits_before_the_ini_file_named_what_git_does_not_track_have_it_too(
+    weighed: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (weighed.root / ".gitignore").open("a") as ignored:
+        ignored.write("weights\n")
+    weighed.write("weights/light.txt", "100")
+    weighed.write("weights/heavy.txt", "120")
+    weighed.write("plain_a.txt", "weights/light.txt")
+    good = weighed.commit("begin")
+    weighed.write("plain_a.txt", "weights/heavy.txt")
+    slow = weighed.commit("Make it slower")
+    with (weighed.root / "pytest.ini").open("a") as ini:
+        ini.write("ngraph_untracked = weights\n")
+    weighed.commit("Name the weights")
+    assert main(["bisect", good, "--case=plain_a", "--json", *EXACT]) == 0
+    assert [culprit["commit"] for culprit in json.loads(capsys.readouterr().out)["culprits"]] == [slow]
+
+
 def test_a_mistake_is_one_message(weighed: Repository, capsys: pytest.CaptureFixture[str]) -> None:
     weighed.write("plain_a.txt", "1")
     first = weighed.commit("begin")

@@ -55,12 +55,14 @@ class Ran:
 
     Attributes:
         lines: what it wrote of each case, by case (`plugin.bisect_step`).
+        untracked: its ini file's patterns of files that git does not track.
         result: the result of its run, as `--ngraph-summary` has it as JSON; empty where it did not come to that.
         status: its exit status.
         output: what it printed.
     """
 
     lines: Mapping[str, dict[str, Any]]
+    untracked: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
     status: int = 0
     output: str = ""
@@ -146,7 +148,8 @@ def run(python: str, request: Request, folder: Path, summary: Path, log: Path, v
     lines = [json.loads(line) for line in _text(Path(request.file)).splitlines()]
     data = _text(summary.with_suffix(".json"))
     return Ran(
-        lines={line["case"]: line for line in lines},
+        lines={line["case"]: line for line in lines if "case" in line},
+        untracked=next((line["untracked"] for line in lines if "untracked" in line), ()),
         result=json.loads(data) if data else {},
         status=status,
         output=log.read_text(errors="replace"),

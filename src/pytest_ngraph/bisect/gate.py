@@ -34,11 +34,13 @@ class ChildGate:
         self._folder = folder
         self._number = 0
         self._cases: dict[str, dict[str, Any]] = {}
+        self._untracked: Sequence[str] = ()
 
     def learn(self, question: Question, reply: Reply) -> None:
         """Keep what follows from a reply, which may be one of an earlier session."""
         self._number += 1
         self._cases |= reply.learned.get("cases", {})
+        self._untracked = reply.learned.get("untracked", self._untracked)
 
     def _files(self, suffix: str = "") -> Files:
         """Return the files of the next child."""
@@ -78,6 +80,7 @@ class ChildGate:
         if question.cases is None:
             require_cases(ran, self._asked.arguments, self._asked.only, bad)
             learned["cases"] = {case: shortened(line) for case, line in ran.lines.items()}
+            learned["untracked"] = list(ran.untracked)
         if ran.lines:
             answers = ran.answers(improved=self._asked.improved)
         else:

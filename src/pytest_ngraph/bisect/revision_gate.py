@@ -67,6 +67,9 @@ class RevisionGate(ChildGate):
     def _request_in(self, tree: Worktree, question: Question, files: Files) -> Request:
         """Return what a child in a worktree is asked: not to measure what is built as at a commit that was answered."""
         arguments = [moved_argument(each, tree.to_base) for each in self._asked.arguments]
+        # What the bad revision's ini file names holds for commits before it was written there, too.
+        untracked = (f"--ngraph-untracked={pattern}" for pattern in self._untracked)
+        arguments = [*(each for each in untracked if each not in arguments), *arguments]
         against = f"--ngraph-against={question.base}"
         request = self._request(question, files, against, path=tree.path(search_path()), arguments=arguments)
         answered = () if question.purpose == "accuse" else self._answered.items()

@@ -1,9 +1,10 @@
 """The process that answers one question of a bisection: `python -m pytest_ngraph.plugin.bisect_step`.
 
 It reads a JSON object (`bisect.child.Request`) from standard input, and runs pytest with its arguments on the cases
-that are asked about. Into the request's file goes a JSON line for each case: `{"case", "own", "data", "nodeid"}` with
-`own`, its id in this folder, and with what is known before anything is measured: `side`, what it is built from;
-`same_as`, a point whose answer is this one's too; `problem`, why it cannot be built.
+that are asked about. Into the request's file goes a JSON line `{"untracked"}` with the ini file's patterns of files
+that git does not track, and one for each case: `{"case", "own", "data", "nodeid"}` with `own`, its id in this folder,
+and with what is known before anything is measured: `side`, what it is built from; `same_as`, a point whose answer is
+this one's too; `problem`, why it cannot be built.
 """
 
 from __future__ import annotations
@@ -58,9 +59,10 @@ class BisectStep:
         own = {case: item for item in reversed(items) if (case := case_of(item)) is not None and measures(item)}
         asked = self._asked({self._at_home(case): case for case in reversed(own)}, own)
         built = self._built(asked.values(), config)
-        lines = [self._line(case, here, own[here].nodeid, built.get(here)) for case, here in asked.items()]
-        Path(self._request["file"]).write_text("".join(json.dumps(line) + "\n" for line in lines))
-        measured = {line["own"] for line in lines if not (line.get("same_as") or line.get("problem"))}
+        found = [self._line(case, here, own[here].nodeid, built.get(here)) for case, here in asked.items()]
+        written = [{"untracked": list(map(str, config.getini("ngraph_untracked") or ()))}, *found]
+        Path(self._request["file"]).write_text("".join(json.dumps(line) + "\n" for line in written))
+        measured = {line["own"] for line in found if not (line.get("same_as") or line.get("problem"))}
         kept = [own[here] for here in asked.values() if here.id in measured]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
