@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,37 @@ def test_one_that_is_not_here_is_reported(with_submodules: Repository, tmp_path:
         assert text.startswith("submodule lib is empty")
         assert "git submodule update --init lib" in text
         assert [*missing_submodules(with_submodules.root, worktree.revision.sha)] == ["lib"]
+
+
+@pytest.mark.parametrize("depth", [["--depth=1"], []])
+def test_one_whose_clone_lacks_the_commit_is_reported_with_what_gets_it(
+    repository: Repository, tmp_path: Path, depth: list[str]
+) -> None:
+    """`git submodule update` would get the head's commit. Of a shallow clone, no branch leads to an earlier one."""
+    library = Repository.create(tmp_path / "library")
+    library.write("lib.py", "REVISION = 'first'\n")
+    library.commit("first")
+    repository.git("submodule", "--quiet", "add", f"file://{library.root}", "lib")
+    base = repository.commit("with a library")
+    library.git("checkout", "--quiet", "--orphan", "rewritten")
+    library.write("lib.py", "REVISION = 'second'\n")
+    library.commit("second")
+    submodule = Repository(repository.root / "lib")
+    submodule.git("fetch", "--quiet", "origin", "rewritten")
+    submodule.git("checkout", "--quiet", "FETCH_HEAD")
+    repository.commit("another version")
+    head = Repository.create(tmp_path / "clone")
+    head.git("pull", "--quiet", str(repository.root), "main")
+    options = [*depth, "--single-branch", "--branch=rewritten"]
+    head.git("clone", "--quiet", *options, f"file://{library.root}", str(head.root / "lib"))
+    with Worktree(resolve(base, head.root), tmp_path) as worktree:
+        (text,) = worktree.missing_submodules
+    advice = text.partition("Get it: ")[2]
+    assert advice.startswith("git -C ")
+    subprocess.run(shlex.split(advice), cwd=tmp_path, check=True, capture_output=True)
+    with Worktree(resolve(base, head.root), tmp_path) as worktree:
+        assert not worktree.missing_submodules
+        assert (worktree.root / "lib" / "lib.py").read_text() == "REVISION = 'first'\n"
 
 
 def test_one_of_a_submodule_is_reported_too(with_submodules: Repository, tmp_path: Path) -> None:

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_ngraph.system.git import GitFailed, answers, git
 
 COMMIT_MODE = "160000"
+UPLOAD = "--upload-pack=git -c uploadpack.allowAnySHA1InWant=true upload-pack"
+"""Has a local clone give any commit, whether or not a branch leads to it."""
 
 
 def is_of_repository(folder: Path, root: Path) -> bool:
@@ -38,13 +41,15 @@ def check_out_submodules(source: Path, target: Path, commit: str) -> Iterator[st
     for path, own in _submodules(source, commit):
         clone = source / path
         if not _has(clone, own):
-            yield (
-                f"submodule {path} is empty at the base: {own[:7]} is not in its clone. "
-                f"Get it: git submodule update --init {path}"
-            )
+            # Where there is a clone, `git submodule update` would get the commit that the head records.
+            fetch = f"git -C {shlex.quote(str(clone))} fetch origin {own}"
+            advice = fetch if (clone / ".git").exists() else f"git submodule update --init {path}"
+            yield f"submodule {path} is empty at the base: {own[:7]} is not in its clone. Get it: {advice}"
             continue
         try:
             git(target, "clone", "--quiet", "--shared", "--no-checkout", str(clone), str(target / path))
+            if not _has(target / path, own):  # a shallow clone is not shared, and only its branches are copied
+                git(target / path, "fetch", "--quiet", "--update-shallow", UPLOAD, str(clone), own)
             git(target / path, "checkout", "--quiet", "--detach", own)
         except GitFailed as error:
             yield f"submodule {path} is empty at the base. {error}"
