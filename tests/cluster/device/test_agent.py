@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,11 +17,13 @@ from synthetic import case, measured
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import Assignment, Task
+from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.device.agent import Agent
 from pytest_ngraph.comparison import AloneLaunch, CallLaunch, Comparison
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY
 
 ONE = case("identity")
 ASSIGNMENT = Assignment(
@@ -61,6 +65,22 @@ def again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Again]:
 
     yield found
     agent.close()
+
+
+def test_the_projects_folders_shadow_nothing_of_pythons_unless_they_do_at_the_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standard = os.path.realpath(sysconfig.get_path("stdlib"))
+    for folder in ("client/tests", "device/tests"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "client")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "client/tests"), standard, "/site-packages"])
+    sent = LocalProject.read(tmp_path / "client", ()).path
+    assert sent == ("tests", STANDARD_LIBRARY, "src", ".")
+    project = tmp_path / "device"
+    monkeypatch.setattr(sys, "path", ["", standard, "/site-packages"])
+    Agent(dataclasses.replace(ASSIGNMENT, path=sent), project, None, tmp_path / "store", lambda message: None).close()
+    assert sys.path == [f"{project}/tests", standard, f"{project}/src", f"{project}", "/site-packages"]
 
 
 @pytest.mark.parametrize(
