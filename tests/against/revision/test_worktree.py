@@ -119,6 +119,7 @@ def test_variables_that_lead_into_the_working_tree_lead_here(repository: Reposit
         "DATABASE": f"sqlite:///{root}/nets.py",
         "OPTIONS": f"--config={root}/nets.py",
         "HOME": str(root),
+        "CONDA_PREFIX": str(root),
         "COV_CORE_SOURCE": str(root),
         "RELATIVE": "tests/deep",
         "ELSEWHERE": "/elsewhere",

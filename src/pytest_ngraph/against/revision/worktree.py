@@ -25,7 +25,7 @@ PREFIX = "ngraph-base-"
 ELSEWHERE_S = 7 * 24 * 3600.0
 """A worktree whose folder is not here may be that of a run on another machine, or in another container, that shares the
 repository. Once it is this old, no run has it any more."""
-SHARED = ("HOME", "TMPDIR", "TEMP", "TMP")
+SHARED = ("HOME", "TMPDIR", "TEMP", "TMP", "VIRTUAL_ENV", "CONDA_PREFIX")
 """Variables with folders that are the same for every revision, wherever they lie."""
 OF_COVERAGE = ("COV_CORE_", "COVERAGE_")
 """What the variables of coverage.py and pytest-cov begin with. They mean the head's files in every process."""
