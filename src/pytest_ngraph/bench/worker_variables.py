@@ -38,8 +38,7 @@ def of_worker(cores: Sequence[int], temporary: Path, home: Home, *, bound: bool)
     """
     threads = str(len(cores))
     return (
-        without_coverage()
-        | home.variables
+        {**without_coverage(), **home.variables}
         | (bound_threads(cores) if bound else {})
         | {
             "OMP_NUM_THREADS": threads,
