@@ -26,8 +26,8 @@ import markdown_output
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench import worker_variables
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.processes import worker_variables
+from pytest_ngraph.bench.processes.process import WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.machine import environment, this_machine
 from pytest_ngraph.metrics.text import number, quantity

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import markdown_output
 import small_models
 
-from pytest_ngraph.bench.explaining import explaining
+from pytest_ngraph.bench.again.explaining import explaining
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.deploy import choice

@@ -5,7 +5,7 @@
 Simulated: groups of six arms, close to the fastest or clearly slower, whose rounds have log-normal times. The
 logarithms are independent or an autoregressive series, and arms may share a part of them, as on a busy machine. Every
 arm draws a process of its own, as a machine in general or a calibrated one has them. The arms end by the rules of
-`bench.goal`, with a budget of 100 rounds each (5 s of 50 ms).
+`bench.rounds.goal`, with a budget of 100 rounds each (5 s of 50 ms).
 
 - wrong pick: the arm that ends as the fastest is called surely above all others, and another is faster by its code.
 - off: whatever was called, the arm that ends as the fastest is slower than another by more than the indifference.
@@ -27,9 +27,9 @@ import numpy as np
 from markdown_output import table
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.goal import Contender, Goal, Knowledge, goal_of
-from pytest_ngraph.bench.group import interleave
 from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.rounds.goal import Contender, Goal, Knowledge, goal_of
+from pytest_ngraph.bench.rounds.group import interleave
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics.between import IN_GENERAL, Between, Spread, surely_above
 from pytest_ngraph.record import Round
@@ -90,18 +90,18 @@ class SimulatedArm:
     speed: float
     times: Floats
     noted: CycleNoted
-    running: bool = True
+    can_run: bool = True
     in_step: bool = True
     target: Target = field(default_factory=Target)
     stopped: str = ""
     rounds: list[Round] = field(default_factory=list)
 
     @property
-    def satisfied(self) -> bool:
+    def is_done(self) -> bool:
         return is_settled(self.rounds, DEFAULTS.precision_target, first=DEFAULTS.min_rounds)
 
     @property
-    def sufficient(self) -> bool:
+    def has_fewest_rounds(self) -> bool:
         return len(self.rounds) >= DEFAULTS.min_rounds
 
     @property

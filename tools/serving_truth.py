@@ -35,7 +35,7 @@ import small_models
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.bench.lock import exclusive
+from pytest_ngraph.bench.processes.lock import exclusive
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.costs import Costs, ServingLaunch

@@ -9,7 +9,7 @@ import pytest
 from pytest_ngraph.against.itself import FromItself
 from pytest_ngraph.against.live import LiveBase
 from pytest_ngraph.against.options import GateOptions
-from pytest_ngraph.bench.free_cores import FreeCores
+from pytest_ngraph.bench.processes.free_cores import FreeCores
 
 CORES = (0, 2, 4, 6)
 

@@ -9,7 +9,7 @@ from synthetic import case
 from pytest_ngraph.against.live import LiveBase
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.origin import Found
-from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 
 KEPT, SKIPPED, GONE = (case("tvm", size) for size in (1, 8, 32))

@@ -13,9 +13,9 @@ from two_trees import CASE, NETWORK, SETTINGS, Compare, Decided
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.asked import NOTHING, Asked
-from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.beside_base.base import Base
+from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.record import Record

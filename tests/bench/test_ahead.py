@@ -15,7 +15,7 @@ import pytest
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.ahead import Ahead, CompilingAhead
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.bench.process import WorkerFailed
+from pytest_ngraph.bench.processes.process import WorkerFailed
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import BUILT_IN

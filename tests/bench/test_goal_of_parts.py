@@ -11,8 +11,8 @@ import pytest
 
 from pytest_ngraph.bench import bench as benches
 from pytest_ngraph.bench.bench import Bench
-from pytest_ngraph.bench.goal import REACHED, Knowledge
-from pytest_ngraph.bench.headroom import Headroom
+from pytest_ngraph.bench.rounds.goal import REACHED, Knowledge
+from pytest_ngraph.bench.rounds.headroom import Headroom
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.record import Record

@@ -116,7 +116,7 @@ def test_a_race_is_stored_and_resumed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The second time, what the first one measured stands. Which candidate is faster is clear on any machine."""
-    monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
+    monkeypatch.setattr("pytest_ngraph.bench.rounds.serving.LAUNCHES", 1)
     monkeypatch.setattr("pytest_ngraph.advise.race.FIRST_S", 0.05)
     monkeypatch.setattr("pytest_ngraph.advise.race.FINAL_ROUNDS", 0.0)
     monkeypatch.setattr("pytest_ngraph.advise.measuring.FEWEST_TAILS_S", 0.05)
@@ -181,7 +181,7 @@ def test_a_killed_run_of_tests_is_left_as_it_is(
     project: Path, forked_workers: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A race that took it over would shorten its records and end it as whole."""
-    monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
+    monkeypatch.setattr("pytest_ngraph.bench.rounds.serving.LAUNCHES", 1)
     monkeypatch.setattr("pytest_ngraph.advise.race.FIRST_S", 0.05)
     monkeypatch.setattr("pytest_ngraph.advise.race.FINAL_ROUNDS", 0.0)
     monkeypatch.setattr("pytest_ngraph.advise.measuring.FEWEST_TAILS_S", 0.05)

@@ -56,7 +56,7 @@ def sweep(project: Path, workload: str, *under: str, precision: Precision = "fp3
 def test_a_case_becomes_a_folder_that_checks_itself(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
+    monkeypatch.setattr("pytest_ngraph.bench.rounds.serving.LAUNCHES", 1)
     monkeypatch.setattr("pytest_ngraph.cli.deploy.WORTH_SAYING", 1e9)
     assert main(["deploy", "--case", "torchscript", "-o", "out"]) == 0
     shown = capsys.readouterr().out.splitlines()

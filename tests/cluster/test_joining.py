@@ -17,7 +17,7 @@ from cluster.tasks import wait_for_file
 from distributed import Client
 from fault_project import finished, wait_until
 
-from pytest_ngraph.bench.lock import LOCK, exclusive
+from pytest_ngraph.bench.processes.lock import LOCK, exclusive
 from pytest_ngraph.cluster.connection import connect
 from pytest_ngraph.cluster.presence import JoinedDevice, present
 from pytest_ngraph.cluster.resources import resource

@@ -11,7 +11,7 @@ from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, agents_of, measured_on
 from fault_project import finished, wait_until
 
-from pytest_ngraph.bench.lock import LOCK
+from pytest_ngraph.bench.processes.lock import LOCK
 
 CASES = 10
 

@@ -11,7 +11,7 @@ from compiled import CPU, Export, Load
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.worker_variables import bound_threads
+from pytest_ngraph.bench.processes.worker_variables import bound_threads
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine.machine import this_machine

@@ -12,7 +12,7 @@ from compiled import working
 from forking import TorchServer
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.processes.process import WorkerProcess
 
 TARGET = Target(cores=(0, 1) if (psutil.cpu_count() or 1) > 1 else (0,))
 WATCHED_S = 0.5

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pytest
 from forking import Script, TorchServer
 
-from pytest_ngraph.bench.forked import ForkedProcess
-from pytest_ngraph.bench.worker_variables import bound_threads
+from pytest_ngraph.bench.processes.forked import ForkedProcess
+from pytest_ngraph.bench.processes.worker_variables import bound_threads
 from pytest_ngraph.compilers import threads
 from pytest_ngraph.machine.machine import this_machine
 

@@ -17,7 +17,7 @@ from fault_project import Project, finished, wait_until
 from pytest_ngraph import store
 from pytest_ngraph.record import Record
 
-REAPER = "pytest_ngraph.bench.reaper"
+REAPER = "pytest_ngraph.bench.processes.reaper"
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from synthetic import case, measured
 
 from pytest_ngraph import store
 from pytest_ngraph.artifact import Artifact
-from pytest_ngraph.bench.scratch import Scratch, remove_abandoned
+from pytest_ngraph.bench.processes.scratch import Scratch, remove_abandoned
 from pytest_ngraph.errors import StoreError, UsageError
 from pytest_ngraph.machine.devices import load_inventory
 from pytest_ngraph.store import Journal, baselines

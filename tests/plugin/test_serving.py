@@ -22,7 +22,7 @@ def test_network(measurement): ...
 @pytest.fixture
 def project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """The project whose test has a threshold that one of two cases breaches."""
-    monkeypatch.setattr("pytest_ngraph.bench.serving.LAUNCHES", 1)
+    monkeypatch.setattr("pytest_ngraph.bench.rounds.serving.LAUNCHES", 1)
     project.makepyfile(test_it=TESTS, deployable=(plain.USERS / "deployable.py").read_text())
     return project
 

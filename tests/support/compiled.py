@@ -11,7 +11,7 @@ from forking import TorchServer
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.processes.process import WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel
 from pytest_ngraph.machine.machine import this_machine

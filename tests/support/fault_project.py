@@ -21,8 +21,8 @@ import psutil
 import warm
 
 from pytest_ngraph import store
-from pytest_ngraph.bench.leftovers import MARK
-from pytest_ngraph.bench.lock import LOCK
+from pytest_ngraph.bench.processes.leftovers import MARK
+from pytest_ngraph.bench.processes.lock import LOCK
 from pytest_ngraph.record import Record
 
 INI = f"""[pytest]

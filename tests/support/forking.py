@@ -16,11 +16,11 @@ from typing import IO, ClassVar, NamedTuple
 import pytest
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench import worker_variables
-from pytest_ngraph.bench.forked import ForkedProcess, ForkServer
-from pytest_ngraph.bench.home import OWN_HOME, Home
-from pytest_ngraph.bench.process import WorkerProcess
-from pytest_ngraph.bench.workers import EXPORTERS, Workers
+from pytest_ngraph.bench.processes import worker_variables
+from pytest_ngraph.bench.processes.forked import ForkedProcess, ForkServer
+from pytest_ngraph.bench.processes.home import OWN_HOME, Home
+from pytest_ngraph.bench.processes.process import WorkerProcess
+from pytest_ngraph.bench.processes.workers import EXPORTERS, Workers
 
 SCRIPT = "NGRAPH_TESTS_SCRIPT"
 """The environment variable of a forked process that runs a script, and is no worker."""

@@ -13,7 +13,7 @@ from gate_trials.cells import Cell
 from gate_trials.pytest_run import output_of
 from gate_trials.repository import Repository
 from gate_trials.results import Judgement
-from pytest_ngraph.bench.worker_variables import bound_threads
+from pytest_ngraph.bench.processes.worker_variables import bound_threads
 from pytest_ngraph.machine.machine import this_machine
 
 FIELDS = ("median", "mean")

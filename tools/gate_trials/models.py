@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.home import Home
-from pytest_ngraph.bench.process import WorkerProcess
+from pytest_ngraph.bench.processes.home import Home
+from pytest_ngraph.bench.processes.process import WorkerProcess
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import HEAD
 from pytest_ngraph.machine.machine import this_machine

@@ -7,7 +7,7 @@ from typing import Any
 
 def pytest_configure() -> None:
     """Refuse every fork server."""
-    from pytest_ngraph.bench.forked import ForkServer, Refused
+    from pytest_ngraph.bench.processes.forked import ForkServer, Refused
 
     def refuse(*_: Any) -> None:
         raise Refused("launches start by themselves")

@@ -86,9 +86,9 @@ def pytest_configure() -> None:
     """Wrap what the bench calls."""
     if VARIABLE not in os.environ:
         return
-    from pytest_ngraph.bench.forked import ForkServer
-    from pytest_ngraph.bench.free_cores import FreeCores
-    from pytest_ngraph.bench.process import WorkerProcess
+    from pytest_ngraph.bench.processes.forked import ForkServer
+    from pytest_ngraph.bench.processes.free_cores import FreeCores
+    from pytest_ngraph.bench.processes.process import WorkerProcess
 
     timeline = Timeline()
     for owner, name, kind in (

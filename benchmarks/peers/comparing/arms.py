@@ -21,7 +21,7 @@ from comparing.child import Child, Failed, session_s
 from comparing.environments import Unavailable, python_with
 from comparing.trials import Measure, Reading
 from pytest_ngraph import store
-from pytest_ngraph.bench.worker_variables import bound_threads
+from pytest_ngraph.bench.processes.worker_variables import bound_threads
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.worker.memory import KEEPING

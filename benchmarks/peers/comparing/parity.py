@@ -26,7 +26,7 @@ from comparing import figures
 from comparing.arms import bound
 from comparing.child import Child, Failed, last_line
 from pytest_ngraph.artifact import Artifact
-from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.processes.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.case import IDENTITY, Case, CompilerSpec, Objective
 from pytest_ngraph.compilers import missing_library
 from pytest_ngraph.errors import NgraphError

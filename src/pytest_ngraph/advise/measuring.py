@@ -14,8 +14,8 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.bench.conditions import Conditions
-from pytest_ngraph.bench.goal import Knowledge
 from pytest_ngraph.bench.progress import JournaledProgress, Progress
+from pytest_ngraph.bench.rounds.goal import Knowledge
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.machine.devices import Device

@@ -14,7 +14,7 @@ from pytest_ngraph.against.origin import Found
 from pytest_ngraph.against.revision import collecting
 from pytest_ngraph.against.revision.submodules import is_of_repository, missing_submodules
 from pytest_ngraph.against.revision.untracked import untracked_files
-from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import search_path

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_ngraph.against.origin import Found
-from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import WITHOUT_FOLDER, search_path

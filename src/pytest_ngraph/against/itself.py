@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_ngraph.against.origin import Found
-from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.origin import Origin
-from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.free_cores import FreeCores
+from pytest_ngraph.bench.beside_base.base import Base
+from pytest_ngraph.bench.processes.free_cores import FreeCores
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, verdict

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_ngraph.artifact import Artifact, Target
-from pytest_ngraph.bench.exporting import export
-from pytest_ngraph.bench.headroom import RESIDENT_SHARE
-from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.processes.exporting import export
+from pytest_ngraph.bench.processes.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.processes.workers import EXPORTER, Role, Workers, shared_key
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.workers import EXPORTER, Role, Workers, shared_key
+from pytest_ngraph.bench.rounds.headroom import RESIDENT_SHARE
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.errors import Unsupported

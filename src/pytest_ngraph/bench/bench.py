@@ -12,32 +12,32 @@ from pathlib import Path
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.ahead import Ahead, CompilingAhead
-from pytest_ngraph.bench.arm import Arm
 from pytest_ngraph.bench.asked import NOTHING, Asked
-from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.base_builds import BaseBuilds
-from pytest_ngraph.bench.draws import DrawingLaunches
-from pytest_ngraph.bench.exporting import export
-from pytest_ngraph.bench.free_cores import FreeCores
-from pytest_ngraph.bench.further_launches import FurtherLaunches
-from pytest_ngraph.bench.goal import NOTHING_KNOWN, Knowledge, goal_of
-from pytest_ngraph.bench.group import interleave
-from pytest_ngraph.bench.headroom import Headroom
-from pytest_ngraph.bench.home import OWN_HOME, Home
-from pytest_ngraph.bench.keeping import keep_profile
-from pytest_ngraph.bench.load import put_under_load
-from pytest_ngraph.bench.lock import exclusive
-from pytest_ngraph.bench.opponents import Opponent, Opponents
-from pytest_ngraph.bench.pair import Pair
-from pytest_ngraph.bench.paired import PairedArm
-from pytest_ngraph.bench.paired_apart import ApartArm
-from pytest_ngraph.bench.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.beside_base.base import Base
+from pytest_ngraph.bench.beside_base.base_builds import BaseBuilds
+from pytest_ngraph.bench.beside_base.base_sides import BaseSide, BaseSides
+from pytest_ngraph.bench.beside_base.draws import DrawingLaunches
+from pytest_ngraph.bench.beside_base.further_launches import FurtherLaunches
+from pytest_ngraph.bench.beside_base.pair import Pair
+from pytest_ngraph.bench.beside_base.paired import PairedArm
+from pytest_ngraph.bench.beside_base.paired_apart import ApartArm
+from pytest_ngraph.bench.processes.exporting import export
+from pytest_ngraph.bench.processes.free_cores import FreeCores
+from pytest_ngraph.bench.processes.home import OWN_HOME, Home
+from pytest_ngraph.bench.processes.lock import exclusive
+from pytest_ngraph.bench.processes.process import WorkerFailed, WorkerProcess
+from pytest_ngraph.bench.processes.scratch import Scratch
+from pytest_ngraph.bench.processes.workers import EXPORTER, Workers
 from pytest_ngraph.bench.progress import Progress, Silent
-from pytest_ngraph.bench.scratch import Scratch
-from pytest_ngraph.bench.serving import ServingCosts
-from pytest_ngraph.bench.shop import Shop
-from pytest_ngraph.bench.tails import time_calls
-from pytest_ngraph.bench.workers import EXPORTER, Workers
+from pytest_ngraph.bench.rounds.arm import Arm
+from pytest_ngraph.bench.rounds.goal import NOTHING_KNOWN, Knowledge, goal_of
+from pytest_ngraph.bench.rounds.group import interleave
+from pytest_ngraph.bench.rounds.headroom import Headroom
+from pytest_ngraph.bench.rounds.keeping import keep_profile
+from pytest_ngraph.bench.rounds.load import put_under_load
+from pytest_ngraph.bench.rounds.preparer import Preparer
+from pytest_ngraph.bench.rounds.serving import ServingCosts
+from pytest_ngraph.bench.rounds.tails import time_calls
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import HEAD, Comparison
 from pytest_ngraph.errors import Unsupported
@@ -95,8 +95,9 @@ class Bench:
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
         self._costs = ServingCosts(asked.served, self._folder, settings, self._progress)
-        self._shop = Shop(workers=self._workers, settings=settings, progress=self._progress)
-        self._launches = FurtherLaunches(base, self._shop, target, self._drawing, self._costs, asked) if base else None
+        self._preparer = Preparer(workers=self._workers, settings=settings, progress=self._progress)
+        further = self._preparer, target, self._drawing, self._costs, asked
+        self._launches = FurtherLaunches(base, *further) if base else None
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""
@@ -104,20 +105,20 @@ class Bench:
             self._compile_ahead()
             exported = self._exported.pop(cases[0].group, None)
             folder = exported.folder if exported else self._folder / "group"
-            opponents = self._opponents(folder)
+            base_sides = self._base_sides(folder)
             try:
-                artifact = exported or self._export(cases, folder, opponents)
+                artifact = exported or self._export(cases, folder, base_sides)
             except Unsupported as reason:
-                yield from self._skipped(cases, str(reason), opponents)
+                yield from self._skipped(cases, str(reason), base_sides)
             except (WorkerFailed, OSError) as error:
                 failure = error.failure if isinstance(error, WorkerFailed) else _no_folder(error)
                 yield from (Record.failed(case, failure) for case in cases)
             else:
-                for record in self._measure(list(cases), artifact, opponents):
+                for record in self._measure(list(cases), artifact, base_sides):
                     yield self._traced(record, artifact)
             finally:
-                if opponents is not None:
-                    opponents.close()
+                if base_sides is not None:
+                    base_sides.close()
                 self._workers.discard_dead()
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -141,12 +142,12 @@ class Bench:
         compiling.run()
         self._exported = compiling.exported
 
-    def _export(self, cases: Sequence[Case], folder: Path, opponents: Opponents | None) -> Artifact:
+    def _export(self, cases: Sequence[Case], folder: Path, base_sides: BaseSides | None) -> Artifact:
         case = cases[0]
         (own := folder / "head").mkdir(parents=True)
         exporter = self._workers.resident(EXPORTER, self._target(case.group))
-        if opponents is not None:
-            opponents.build_ahead(case)
+        if base_sides is not None:
+            base_sides.build_ahead(case)
         if self._base is None:  # else it is not known yet which of them will be needed
             self._workers.start_ahead((each.compiler, self._target(each)) for each in cases[:AHEAD])
         artifact = export(
@@ -160,14 +161,14 @@ class Bench:
         self._workers.settle(self._settings.timeout_s)
         return artifact
 
-    def _measure(self, cases: list[Case], artifact: Artifact, opponents: Opponents | None) -> Iterator[Record]:
-        waiting: list[tuple[Case, Comparison | None, Opponent | None]] = []
+    def _measure(self, cases: list[Case], artifact: Artifact, base_sides: BaseSides | None) -> Iterator[Record]:
+        waiting: list[tuple[Case, Comparison | None, BaseSide | None]] = []
         for case in cases:
-            comparison, opponent = opponents.of(case, artifact) if opponents else (None, None)
+            comparison, base_side = base_sides.of(case, artifact) if base_sides else (None, None)
             if self._base and comparison and comparison.same and not self._base.measures_unchanged(case):
                 yield Record.unchanged(case, comparison, artifact.model)
             else:
-                waiting.append((case, comparison, opponent))
+                waiting.append((case, comparison, base_side))
         self._workers.start_ahead((case.compiler, self._target(case)) for case, *_ in waiting[:AHEAD])
         self._workers.settle(self._settings.timeout_s)
         while waiting:
@@ -175,7 +176,7 @@ class Bench:
             room = Headroom()
             while waiting and room.is_left(arms[-1].device_memory if arms else None):
                 arms.append(self._prepared(*waiting.pop(0), artifact))
-            names = tuple(arm.case.compiler for arm in arms if arm.running)
+            names = tuple(arm.case.compiler for arm in arms if arm.can_run)
             is_whole = len(arms) >= self._knowledge.groups.get(arms[0].case.group, len(cases))
             goal = goal_of(self._settings, self._knowledge) if is_whole else None  # a part cannot answer its question
             contention = interleave(arms, self._settings, self._progress, goal=goal)
@@ -195,21 +196,21 @@ class Bench:
                 self._workers.discard_compilers()
             self._workers.discard_swollen()
 
-    def _skipped(self, cases: Sequence[Case], reason: str, opponents: Opponents | None) -> Iterator[Record]:
+    def _skipped(self, cases: Sequence[Case], reason: str, base_sides: BaseSides | None) -> Iterator[Record]:
         """Yield the records of cases whose workload cannot be built here, and whether the base can run them."""
         for case in cases:
             record = Record.skipped(case, reason)
-            if opponents is not None:
+            if base_sides is not None:
                 prepare = partial(self._base_alone, case)
-                record = dataclasses.replace(record, comparison=opponents.beside_nothing(case, reason, prepare))
+                record = dataclasses.replace(record, comparison=base_sides.beside_nothing(case, reason, prepare))
             yield record
 
-    def _base_alone(self, case: Case, opponent: Opponent) -> Record:
+    def _base_alone(self, case: Case, base_side: BaseSide) -> Record:
         """Return the record of the base, prepared by itself and not measured."""
-        target = self._target(case).for_case(opponent.case)
+        target = self._target(case).for_case(base_side.case)
         with self._workers.fresh(target, self._base_home) as worker:
-            arm = Arm(opponent.case, opponent.artifact, target, self._settings, lambda: worker)
-            self._shop.prepare(arm)
+            arm = Arm(base_side.case, base_side.artifact, target, self._settings, lambda: worker)
+            self._preparer.prepare(arm)
             return arm.prepared
 
     def _traced(self, record: Record, artifact: Artifact) -> Record:
@@ -230,14 +231,14 @@ class Bench:
     def _base_home(self) -> Home | None:
         return self._base.home if self._base else None
 
-    def _opponents(self, folder: Path) -> Opponents | None:
+    def _base_sides(self, folder: Path) -> BaseSides | None:
         if (base := self._base) is None:
             return None
         place = base.home, self._workers, self._target, self._settings.timeout_s, folder
-        return Opponents(base, BaseBuilds(*place, base.instead_of, base.at_base))
+        return BaseSides(base, BaseBuilds(*place, base.instead_of, base.at_base))
 
     def _prepared(
-        self, case: Case, comparison: Comparison | None, opponent: Opponent | None, artifact: Artifact
+        self, case: Case, comparison: Comparison | None, base_side: BaseSide | None, artifact: Artifact
     ) -> Arm:
         """Return the case's arm, prepared: paired with its base if it has one and both run together."""
         target = self._target(case)
@@ -247,15 +248,15 @@ class Bench:
                 return self._workers.resident(case.compiler, target)
             return self._workers.resident(f"{case.compiler} of the base", target, self._base_home)
 
-        if comparison and opponent:
+        if comparison and base_side:
             kind = PairedArm if comparison.placement == "together" else ApartArm
             comparison = dataclasses.replace(comparison, searched=compilers.searches(case.compiler))
             # Equal arms would both be loaded from the cache, as one and the same draw.
             is_equal = self._base is not None and self._base.measures_equals
             settings, draws = self._drawing.launch(draws=comparison.searched and is_equal)
-            pair = Pair(case=case, artifact=artifact, target=target, opponent=opponent, comparison=comparison)
+            pair = Pair(case=case, artifact=artifact, target=target, base_side=base_side, comparison=comparison)
             paired = kind(pair, settings, worker, self._free_cores, draws)
-            self._shop.prepare(paired)
+            self._preparer.prepare(paired)
             if not paired.problem:
                 self._score(paired)
                 return paired
@@ -263,13 +264,13 @@ class Bench:
             arm = paired.single()
         else:
             arm = Arm(case, artifact, target, self._settings, worker, comparison)
-        self._shop.prepare(arm)
+        self._preparer.prepare(arm)
         self._score(arm)
         return arm
 
     def _score(self, arm: Arm) -> None:
         """Have the arm scored, if its case asks for it. The exporter does it, which has the user's modules."""
-        if arm.case.scored_by and arm.running:
+        if arm.case.scored_by and arm.can_run:
             exporter = partial(self._workers.resident, EXPORTER, self._target(arm.case.group))
             arm.score(exporter, self._folder / "outputs.npz")
 

@@ -41,7 +41,7 @@ class LocalSite:
         from pytest_ngraph.bench.ahead import Ahead
         from pytest_ngraph.bench.bench import Bench
         from pytest_ngraph.bench.conditions import Conditions
-        from pytest_ngraph.bench.home import Home
+        from pytest_ngraph.bench.processes.home import Home
         from pytest_ngraph.bench.progress import JournaledProgress
 
         terms = Conditions(

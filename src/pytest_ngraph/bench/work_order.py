@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.bench.asked import NOTHING, Asked
-from pytest_ngraph.bench.goal import NOTHING_KNOWN, Knowledge
 from pytest_ngraph.bench.progress import Progress
+from pytest_ngraph.bench.rounds.goal import NOTHING_KNOWN, Knowledge
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.record import Phase
 from pytest_ngraph.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_ngraph.bench.base import Base
+    from pytest_ngraph.bench.beside_base.base import Base
     from pytest_ngraph.gate import Rule
 
 

@@ -28,8 +28,8 @@ from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory, 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.session.sizes import listed_sizes
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.sizes import listed_sizes
 from pytest_ngraph.store import LATEST, check_writable, run_ids, unfinished
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.system.user_functions import check_found

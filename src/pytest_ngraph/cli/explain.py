@@ -47,7 +47,7 @@ def _run(parsed: argparse.Namespace) -> int:
     import_as_pytest(records)
     targets = [choice.target_of(record, profiles, purpose="explain") for record in records]
 
-    from pytest_ngraph.bench.explaining import explaining
+    from pytest_ngraph.bench.again.explaining import explaining
     from pytest_ngraph.explain.explanation import explain
     from pytest_ngraph.report.explained import lines
 

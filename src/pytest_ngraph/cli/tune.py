@@ -19,8 +19,8 @@ from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, known
 from pytest_ngraph.record import Record
-from pytest_ngraph.session.sizes import TAKE_SIZES, listed_sizes
 from pytest_ngraph.settings import Settings
+from pytest_ngraph.sizes import TAKE_SIZES, listed_sizes
 from pytest_ngraph.system.files import compiled_folder
 
 STUDY_TRIALS, STUDY_PATIENCE = 1500, 150

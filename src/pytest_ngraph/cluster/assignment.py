@@ -21,10 +21,10 @@ class BaseAssignment:
 
     Attributes:
         name: the base as shown to users.
-        identity: as in `bench.base.Base`.
+        identity: as in `bench.beside_base.base.Base`.
         project: digest of its archive.
         rule: `gate.Rule` as data.
-        measures_equals: as in `bench.base.Base`.
+        measures_equals: as in `bench.beside_base.base.Base`.
         explain: which cases are profiled beside their base (`settings.Explained`).
     """
 

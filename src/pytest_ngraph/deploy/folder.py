@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.deploying import deploying
+from pytest_ngraph.bench.again.deploying import deploying
 from pytest_ngraph.bench.progress import Progress
-from pytest_ngraph.bench.serving import launch, variables_of
+from pytest_ngraph.bench.rounds.serving import launch, variables_of
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.deploy.readme import readme
 from pytest_ngraph.errors import NgraphError, UsageError

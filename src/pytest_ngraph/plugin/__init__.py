@@ -20,6 +20,7 @@ from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.plugin import (
     assembly,
     collection,
+    dry_run,
     fixtures,
     hookspecs,
     keywords,
@@ -30,7 +31,6 @@ from pytest_ngraph.plugin import (
     sigterm,
     summary_file,
     terminal,
-    travel,
 )
 from pytest_ngraph.plugin.assembly import SESSION
 
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    return travel.listing(config)
+    return dry_run.listing(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -30,8 +30,8 @@ from pytest_ngraph.system.child import die_with_parent
 from pytest_ngraph.system.relocation import STANDARD_LIBRARY, completed, moved, with_paths
 
 if TYPE_CHECKING:
-    from pytest_ngraph.bench.base_builds import Unbuilt
-    from pytest_ngraph.bench.differing import Side
+    from pytest_ngraph.bench.beside_base.base_builds import Unbuilt
+    from pytest_ngraph.bench.beside_base.differing import Side
 
 
 class BisectStep:
@@ -102,7 +102,7 @@ class BisectStep:
     def _built(self, cases: Any, config: pytest.Config) -> Mapping[Case, Side | Unbuilt]:
         if self._places is None:
             return {}
-        from pytest_ngraph.bench.building import built
+        from pytest_ngraph.bench.beside_base.building import built
         from pytest_ngraph.bench.conditions import Conditions
         from pytest_ngraph.machine.host import THIS_MACHINE
 
@@ -115,8 +115,8 @@ class BisectStep:
         line: dict[str, Any] = {"case": case.id, "own": here.id, "data": case.to_dict(), "nodeid": nodeid}
         if built is None or self._places is None:
             return line
-        from pytest_ngraph.bench.base_builds import Unbuilt
-        from pytest_ngraph.bench.differing import Side
+        from pytest_ngraph.bench.beside_base.base_builds import Unbuilt
+        from pytest_ngraph.bench.beside_base.differing import Side
 
         if isinstance(built, Unbuilt):
             return line | {"problem": built.reason}

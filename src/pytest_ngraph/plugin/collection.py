@@ -15,7 +15,7 @@ from pytest_ngraph.plugin.fixtures import COMPILER_FIXTURES
 from pytest_ngraph.plugin.options import is_xdist_worker
 from pytest_ngraph.plugin.sigterm import end_on_sigterm
 from pytest_ngraph.session.options import Options
-from pytest_ngraph.session.sizes import TAKE_SIZES
+from pytest_ngraph.sizes import TAKE_SIZES
 from pytest_ngraph.system.garbage import without_garbage_collection
 from pytest_ngraph.system.support import cannot_measure
 from pytest_ngraph.wording import counted, listed

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_ngraph.case import BATCH, Scalar, Shape
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options import parse_compiler
-from pytest_ngraph.session.sizes import parse_size_name, parse_whole
+from pytest_ngraph.sizes import parse_size_name, parse_whole
 
 
 def listed(value: Any) -> list[Any]:

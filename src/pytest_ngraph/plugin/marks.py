@@ -17,7 +17,7 @@ from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.plugin import mark_values as read
 from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler
 from pytest_ngraph.session.options import DEFAULT_DEVICES, Axis, Options
-from pytest_ngraph.session.sizes import parse_whole
+from pytest_ngraph.sizes import parse_whole
 from pytest_ngraph.worker.score import check_score
 
 MARKERS = (

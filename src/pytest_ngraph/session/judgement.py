@@ -14,7 +14,7 @@ from pytest_ngraph.session.thresholds import SessionThresholds
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.asked import Asked
-    from pytest_ngraph.bench.goal import Limit
+    from pytest_ngraph.bench.rounds.goal import Limit
     from pytest_ngraph.gate import Check, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_verdict import MetricVerdict

@@ -21,8 +21,8 @@ from pytest_ngraph.wording import counted
 if TYPE_CHECKING:
     from pytest_ngraph.against.live import LiveBase
     from pytest_ngraph.bench.asked import Asked
-    from pytest_ngraph.bench.base import Base
-    from pytest_ngraph.bench.goal import Knowledge, Limit
+    from pytest_ngraph.bench.beside_base.base import Base
+    from pytest_ngraph.bench.rounds.goal import Knowledge, Limit
     from pytest_ngraph.record import Record
     from pytest_ngraph.session.resume import ResumedRun
 
@@ -178,7 +178,7 @@ class SessionBench:
 
     def _knowledge(self) -> Knowledge:
         """Return what the goal of the run decides by. With the goal precision, nothing is read for it."""
-        from pytest_ngraph.bench.goal import NOTHING_KNOWN, Knowledge
+        from pytest_ngraph.bench.rounds.goal import NOTHING_KNOWN, Knowledge
 
         if self._options.settings.goal == "precision" or not self._site.is_here:
             return NOTHING_KNOWN

@@ -16,7 +16,7 @@ from pytest_ngraph.costs import COSTS
 from pytest_ngraph.errors import UsageError
 
 if TYPE_CHECKING:
-    from pytest_ngraph.bench.goal import Limit
+    from pytest_ngraph.bench.rounds.goal import Limit
     from pytest_ngraph.gate import Check, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_gate import MetricGate
@@ -146,7 +146,7 @@ class SessionThresholds:
         One that spans cases counts for all of them. One on a metric that compares with batch size 1 counts for that,
         too, as others follow from its rounds.
         """
-        from pytest_ngraph.bench.goal import Limit
+        from pytest_ngraph.bench.rounds.goal import Limit
         from pytest_ngraph.gate.check import OF_IDENTITY
         from pytest_ngraph.metrics import Metric
 

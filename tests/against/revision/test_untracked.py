@@ -14,7 +14,7 @@ from synthetic import case
 
 from pytest_ngraph.against.revision import Worktree, resolve
 from pytest_ngraph.artifact import Artifact
-from pytest_ngraph.bench.differing import Side, compared
+from pytest_ngraph.bench.beside_base.differing import Side, compared
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import source_files

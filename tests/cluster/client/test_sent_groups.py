@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_ngraph.bench.base import Base
-from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.beside_base.base import Base
+from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.cluster.client.local_project import LocalProject

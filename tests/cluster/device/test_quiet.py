@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fault_project import wait_until
 
-from pytest_ngraph.bench.lock import exclusive, is_held
+from pytest_ngraph.bench.processes.lock import exclusive, is_held
 from pytest_ngraph.cluster.device.quiet import Quiet, Unwanted
 
 LASTING_S = 600.0

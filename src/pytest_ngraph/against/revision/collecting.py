@@ -13,10 +13,10 @@ from typing import Any
 
 from pytest_ngraph.against.pairing import BaseCase, Collection
 from pytest_ngraph.against.revision import Worktree
+from pytest_ngraph.bench.beside_base.only_at_head import with_advice
 from pytest_ngraph.case import Case
 from pytest_ngraph.system.child import command
 from pytest_ngraph.system.command import Finished, run
-from pytest_ngraph.system.only_at_head import with_advice
 from pytest_ngraph.system.relocation import with_paths
 
 TIMEOUT_S = 600.0

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_ngraph.bench.base import Base
+from pytest_ngraph.bench.beside_base.base import Base
 from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import ASKED, Assignment, BaseAssignment, Task
@@ -96,9 +96,9 @@ class SentGroups:
             group=len(self._made),
             cases=tuple(self._project.away(case) for case in cases),
             bases={
-                place: self._project.away(opponent)
+                place: self._project.away(base_side)
                 for place, case in enumerate(cases)
-                if (opponent := case_of(case)) is not None
+                if (base_side := case_of(case)) is not None
             },
             **{name: tuple(place for place, is_asked in enumerate(own) if is_asked) for name, own in asked.items()},
             by=self._by,

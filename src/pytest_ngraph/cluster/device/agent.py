@@ -23,10 +23,10 @@ from types import FrameType
 from typing import Any, TextIO
 
 from pytest_ngraph.bench.asked import Asked, lacking
-from pytest_ngraph.bench.base import Base
 from pytest_ngraph.bench.bench import Bench
+from pytest_ngraph.bench.beside_base.base import Base
 from pytest_ngraph.bench.conditions import Conditions
-from pytest_ngraph.bench.home import Home
+from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.bench.progress import JournaledProgress, Progress, Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import ASKED, PLACE, Assignment, BaseAssignment, Task

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from pytest_ngraph.bench.lock import is_held
+from pytest_ngraph.bench.processes.lock import is_held
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.reservation import Reservations

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from pytest_ngraph.bench.lock import LOCK, exclusive
+from pytest_ngraph.bench.processes.lock import LOCK, exclusive
 
 LEASE_S = 30.0
 """How long a measurement waits for a chore of which nothing is heard."""

@@ -12,7 +12,7 @@ from pytest_ngraph.case import OBJECTIVES, PRECISIONS, CompilerSpec, split_compi
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.plugin.options.reading import Declare, axis
 from pytest_ngraph.session.options import Axis
-from pytest_ngraph.session.sizes import listed_sizes, parse_whole
+from pytest_ngraph.sizes import listed_sizes, parse_whole
 
 
 class Axes(TypedDict):
