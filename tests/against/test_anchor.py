@@ -106,8 +106,8 @@ def test_nothing_fails() -> None:
     for name in ("regressed", "lost", "inconclusive"):
         assert OPTIONS.policy(name, broken=False) == "pass"
     assert OPTIONS.policy("inconclusive", broken=True) == "warn", "an anchor that no longer builds is noticed"
-    assert OPTIONS.compares
-    assert OPTIONS.has_base
+    assert OPTIONS.measures_base
+    assert OPTIONS.compares_with_other_code
 
 
 def test_an_anchor_may_have_libraries_of_its_own(repository: Repository, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.metrics import Metrics
 from pytest_ngraph.report.result import RunResult
-from pytest_ngraph.session.ending import result_of
+from pytest_ngraph.session.ending import end_run
 from pytest_ngraph.session.judgement import Conclusion
 from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.settings import Settings
@@ -34,7 +34,7 @@ def ended(store: Path, *, broken: str = "", policy: Policy = "fail", save: str =
     base = SimpleNamespace(name=MAIN, problem="", broken=broken)
     run = Run(id="20260101-000000-000001")
     parts = {"is_complete": is_complete, "whole": is_complete, "unmeasured": (), "notes": ()}
-    return result_of(run, NOTHING, options, [base], base, **parts)  # type: ignore[arg-type]  # stand-ins
+    return end_run(run, NOTHING, options, [base], base, **parts)  # type: ignore[arg-type]  # stand-ins
 
 
 @pytest.mark.parametrize(("policy", "fails"), [("fail", True), ("warn", False)])

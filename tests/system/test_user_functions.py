@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.user_functions import check_found, is_import_string, user_function
+from pytest_ngraph.system.user_functions import check_found, check_score, is_import_string, user_function
 
 
 @pytest.mark.parametrize("text", ["nets:small", "package.nets:Nets.small"])
@@ -48,3 +48,9 @@ def test_a_package_that_is_not_there_is_found_without_importing_anything(
     check_found("nested.deeper.nets:net", "workload")
     with pytest.raises(UsageError, match=r"score 'nowhere.nets:f': there is no package or module nowhere. It must be"):
         check_found("nowhere.nets:f", "score")
+
+
+@pytest.mark.parametrize("name", ["", "accuracy", "a:", ":b", "folder/nets.py:b", "nets:b()", 3, None])
+def test_only_an_import_string_names_a_function(name: object) -> None:
+    with pytest.raises(UsageError, match=r"is not an import string. Write package.module:function"):
+        check_score(name)

@@ -52,7 +52,7 @@ class GateOptions:
     foreign_baseline: bool = False
 
     @property
-    def compares(self) -> bool:
+    def measures_base(self) -> bool:
         """Whether a base is measured beside the cases."""
         return self.calibrate or self.history or bool(self.against or self.against_python)
 
@@ -71,6 +71,6 @@ class GateOptions:
         return "pass"
 
     @property
-    def has_base(self) -> bool:
-        """Whether the run is compared with another revision, environment or run."""
+    def compares_with_other_code(self) -> bool:
+        """Whether the run is compared with another revision, environment or run: a calibration is not."""
         return self.history or bool(self.against or self.against_python or self.compare)

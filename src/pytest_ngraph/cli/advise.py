@@ -32,9 +32,8 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.sizes import listed_sizes
 from pytest_ngraph.store import LATEST, check_writable, run_ids, unfinished
 from pytest_ngraph.system.files import compiled_folder
-from pytest_ngraph.system.user_functions import check_found
+from pytest_ngraph.system.user_functions import check_found, check_score
 from pytest_ngraph.wording import seconds_in
-from pytest_ngraph.worker.score import check_score
 from pytest_ngraph.workloads.imported import Imported
 
 if TYPE_CHECKING:

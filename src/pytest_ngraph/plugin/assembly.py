@@ -88,7 +88,7 @@ def written(chosen: Options) -> list[Path]:
 def _against(chosen: Options, config: pytest.Config) -> LiveBase | None:
     """Return the base that is measured beside the cases; None for none."""
     gate = chosen.gate
-    if not (gate.compares and chosen.measures):
+    if not (gate.measures_base and chosen.measures):
         return None
     from pytest_ngraph.against.calibrating import Calibrator, kept
     from pytest_ngraph.against.interpreter import FromInterpreter

@@ -142,7 +142,7 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     for judge in session.judgement.judges:
         judge.expect({case for _, case in cases})
     own = [item for item, _ in cases if not items.measures(item)]
-    if own and session.options.gate.has_base:
+    if own and session.options.gate.compares_with_other_code:
         session.notes.append(
             f"Not compared: {counted(len(own), 'test')} without the fixture measurement, such as {own[0].nodeid}."
         )

@@ -18,7 +18,7 @@ from pytest_ngraph.plugin import mark_values as read
 from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler
 from pytest_ngraph.session.options import DEFAULT_DEVICES, Axis, Options
 from pytest_ngraph.sizes import parse_whole
-from pytest_ngraph.worker.score import check_score
+from pytest_ngraph.system.user_functions import check_score
 
 MARKERS = (
     "ngraph(workload, compiler, batch_size, depth, width, sizes, precision, objective, device, model_args, shapes, "

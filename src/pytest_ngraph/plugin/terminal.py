@@ -68,7 +68,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     """Print the result of the run: the verdicts, what fails the run, its workloads (more than a few with -v only), and
     the answer last."""
     result, options = reporter.config.stash.get(RESULT, None), reporter.config.stash[SESSION].options
-    if options.settings.smoke and options.gate.has_base:
+    if options.settings.smoke and options.gate.compares_with_other_code:
         reporter.write_line(f"ngraph: {NOT_TIMED}", yellow=True)
     if result is None or (result.is_empty and not result.bases):
         return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.store import Run
 
 
-def result_of(
+def end_run(
     run: Run,
     conclusion: Conclusion | None,
     options: Options,
@@ -30,7 +30,7 @@ def result_of(
     unmeasured: Sequence[Case],
     notes: Sequence[str],
 ) -> RunResult:
-    """Return what a run comes to, after saving it as the stored baseline that the options name, if it is complete.
+    """Save a complete run as the stored baseline that the options name, and return what it comes to.
 
     Args:
         conclusion: what follows from its records; None where there are none.

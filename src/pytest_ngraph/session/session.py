@@ -173,11 +173,11 @@ class Session:
         has_tests = bool(self._plan.groups or self.judgement.judges or self.options.summary)
         if not self.options.measures or not (conclusion or has_tests):
             return None
-        from pytest_ngraph.session.ending import result_of
+        from pytest_ngraph.session.ending import end_run
 
         of_base = self._against.notes if self._against else []
         of_resumed = self.resumed.notes if self.resumed else ()
-        return result_of(
+        return end_run(
             self._run(is_complete=is_complete),
             conclusion,
             self.options,

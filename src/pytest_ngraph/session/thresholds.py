@@ -96,7 +96,7 @@ class SessionThresholds:
         relative = [(threshold, owner) for threshold, owner in self._every if threshold.is_relative]
         if not relative or options.calibrate:  # with itself as the base, a case can only show noise
             return
-        if not options.has_base:
+        if not options.compares_with_other_code:
             raise UsageError(
                 f"threshold '{relative[0][0]}' compares with a base, which this run does not have. Give one "
                 "(--ngraph-against, --ngraph-against-python or --ngraph-compare), or an absolute limit, such as "

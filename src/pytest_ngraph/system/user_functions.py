@@ -19,6 +19,13 @@ def is_import_string(text: str) -> bool:
     return all(part.isidentifier() for part in (*module.split("."), *path.split(".")))
 
 
+def check_score(name: object) -> str:
+    """Return the name of a function that scores outputs. Raises `UsageError` for what is no import string."""
+    if not (isinstance(name, str) and is_import_string(name)):
+        raise UsageError(f"score {name!r} is not an import string. Write package.module:function.")
+    return name
+
+
 def check_found(text: str, what: str) -> None:
     """Raise `UsageError` if there is no package or module of an import string's first name. Imports nothing.
 

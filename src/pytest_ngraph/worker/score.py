@@ -7,14 +7,7 @@ from collections.abc import Sequence
 
 from pytest_ngraph.artifact import Array
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.user_functions import is_import_string, user_function
-
-
-def check_score(name: object) -> str:
-    """Return the name of a function that scores outputs. Raises `UsageError` for what is no import string."""
-    if not (isinstance(name, str) and is_import_string(name)):
-        raise UsageError(f"score {name!r} is not an import string. Write package.module:function.")
-    return name
+from pytest_ngraph.system.user_functions import check_score, user_function
 
 
 def score(name: str, outputs: Sequence[Array]) -> float:

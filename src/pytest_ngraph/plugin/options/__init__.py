@@ -1,7 +1,7 @@
 """Every option and ini key, declared and read here; `Options` in `session/options.py` is what they become.
 
 Each file declares and reads one group: `cases` (which cases), `measuring` (how they are measured), `outputs` (where
-results go), `resume`, `gate`, `cluster`. `reading` reads a single value.
+results go), `thresholds` (which metrics fail), `resume`, `gate`, `cluster`. `reading` reads a single value.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import pytest
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import load_inventory
-from pytest_ngraph.plugin.options import cases, cluster, gate, measuring, outputs, resume
+from pytest_ngraph.plugin.options import cases, cluster, gate, measuring, outputs, resume, thresholds
 from pytest_ngraph.plugin.options.cases import parse_batch_size, parse_compiler
-from pytest_ngraph.plugin.options.outputs import parse_thresholds
 from pytest_ngraph.plugin.options.reading import path, resolved, single
+from pytest_ngraph.plugin.options.thresholds import parse_thresholds
 from pytest_ngraph.session.options import Options
 from pytest_ngraph.settings import Settings
 
@@ -39,7 +39,7 @@ def declare(parser: pytest.Parser) -> None:
         group.addoption(flag, default=None, help=f"{help_} (ini: {ini})".replace("%", "%%"), **keywords)
         parser.addini(ini, help_, type=kind, default=None)
 
-    for options in (cases, measuring, outputs, resume, gate, cluster):
+    for options in (cases, measuring, outputs, thresholds, resume, gate, cluster):
         options.declare(add)
     parser.addini(
         "ngraph_devices", "File with device profiles (TOML, one table per device)", type="string", default=None
@@ -52,16 +52,16 @@ def read(config: pytest.Config) -> Options:
     settings = measuring.read(config)
     gate_options = gate.read(config)
     advises = measuring.advises(config)
-    if advises and single(config, "goal") is None and not gate_options.compares:
+    if advises and single(config, "goal") is None and not gate_options.measures_base:
         settings = dataclasses.replace(settings, goal="rank")
     cluster_options = cluster.read(config, gate_options)
-    _refuse_goal(settings, compares=gate_options.compares, is_remote=bool(cluster_options.scheduler))
+    _refuse_goal(settings, measures_base=gate_options.measures_base, is_remote=bool(cluster_options.scheduler))
     return Options(
         inventory=inventory,
         **cases.read(config, inventory),
         settings=settings,
         store=path(config, "store") or config.rootpath / ".ngraph",
-        **outputs.thresholds(config, has_base=gate_options.has_base),
+        **thresholds.read(config, is_compared=gate_options.compares_with_other_code),
         gate=gate_options,
         resume=resume.read(config),
         cluster=cluster_options,
@@ -76,9 +76,9 @@ def read(config: pytest.Config) -> Options:
     )
 
 
-def _refuse_goal(settings: Settings, *, compares: bool, is_remote: bool) -> None:
+def _refuse_goal(settings: Settings, *, measures_base: bool, is_remote: bool) -> None:
     """Raise `UsageError` for a goal that this run cannot end with."""
-    if settings.goal != "precision" and compares:
+    if settings.goal != "precision" and measures_base:
         raise UsageError(
             f"--ngraph-goal={settings.goal}: beside a base, rounds end by the verdicts. Leave the goal out, or "
             "compare in a run of its own."
