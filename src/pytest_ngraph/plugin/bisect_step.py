@@ -23,7 +23,7 @@ from pytest_ngraph.against.pairing import BaseCase, Collection, pair
 from pytest_ngraph.against.revision.untracked import bring_untracked
 from pytest_ngraph.case import Case
 from pytest_ngraph.plugin.assembly import SESSION
-from pytest_ngraph.plugin.case_writer import MEASURING, node, selection, set_options, whole_files
+from pytest_ngraph.plugin.case_writer import MEASURING, node, run_pytest, selection, set_options, whole_files
 from pytest_ngraph.plugin.items import case_of, measures
 from pytest_ngraph.plugin.options.reading import lines
 from pytest_ngraph.system.child import die_with_parent
@@ -134,7 +134,7 @@ def main() -> None:
     sys.path[:] = (
         completed([STANDARD_LIBRARY, str(Path.cwd())], sys.path) if request["path"] is None else request["path"]
     )
-    sys.exit(pytest.main(request["arguments"], plugins=[BisectStep(request)]))
+    sys.exit(run_pytest(request["arguments"], BisectStep(request)))
 
 
 if __name__ == "__main__":

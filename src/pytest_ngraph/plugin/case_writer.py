@@ -30,6 +30,15 @@ def set_options(config: pytest.Config, values: Mapping[str, object]) -> None:
             setattr(config.option, name, value)
 
 
+def run_pytest(arguments: Sequence[str], plugin: object) -> int:
+    """Run pytest with one more plugin, and return its exit status.
+
+    This process has imported the package before pytest could rewrite its assertions. pytest warns of that, which ends
+    the run where the project makes errors of warnings.
+    """
+    return pytest.main(["-W", IMPORTED_BEFORE, *arguments], plugins=[plugin])
+
+
 class CacheKey:
     """A plugin that declares the key of pytest's cache, which a child's arguments set."""
 
@@ -138,6 +147,7 @@ def node(file: Path, root: Path) -> str:
     return os.path.relpath(file, root).replace(os.sep, "/")
 
 
+IMPORTED_BEFORE = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
 BY_HISTORY = ("lf", "stepwise")
 """Options that select tests by earlier runs, which were not runs of the base."""
 INERT: dict[str, object] = {
@@ -174,7 +184,7 @@ def main() -> None:
     sys.path[:] = request["path"]
     with Path(request["file"]).open("w") as out:
         writer = CaseWriter(out, request["renamed"])
-        sys.exit(pytest.main(["--collect-only", "-q", *request["arguments"]], plugins=[writer]))
+        sys.exit(run_pytest(["--collect-only", "-q", *request["arguments"]], writer))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from pytest_ngraph.plugin.case_writer import INERT, MEASURING, CacheKey, set_options
+from pytest_ngraph.plugin.case_writer import INERT, MEASURING, CacheKey, run_pytest, set_options
 from pytest_ngraph.system.child import die_with_parent
 
 OUTPUTS: dict[str, object] = {
@@ -37,7 +37,7 @@ def main() -> None:
     die_with_parent()
     request = json.loads(sys.stdin.read())
     sys.path[:] = request["path"]
-    sys.exit(pytest.main(request["arguments"], plugins=[LinkStep()]))
+    sys.exit(run_pytest(request["arguments"], LinkStep()))
 
 
 if __name__ == "__main__":

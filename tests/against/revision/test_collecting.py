@@ -74,6 +74,16 @@ def test_the_cases_are_those_of_the_base(worktree: Worktree) -> None:
     assert not collection.failed
 
 
+def test_warnings_that_are_errors_are_those_of_the_project(project: Repository, tmp_path: Path) -> None:
+    """Not that pytest finds this package imported before it could rewrite its assertions."""
+    project.write("pytest.ini", "[pytest]\npythonpath = .\nfilterwarnings = error\n")
+    project.commit("strict")
+    with Worktree(resolve("HEAD", project.root), tmp_path) as worktree:
+        collection = _collect(worktree)
+    assert (collection.problem, collection.failed) == ("", {})
+    assert len(collection.cases) == 2
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
