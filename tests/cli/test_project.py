@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,18 @@ def test_modules_are_found_where_pytest_finds_them(
     monkeypatch.setattr(sys, "path", ["elsewhere"])
     import_as_pytest()
     assert sys.path == [*map(str, dict.fromkeys([*python_path(here), here])), "elsewhere"]
+
+
+def test_the_working_folder_shadows_what_is_installed_and_nothing_of_pythons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script `profile.py` beside the tests is not the standard library's, which PyTorch imports."""
+    monkeypatch.chdir(tmp_path)
+    installed = tmp_path / "site-packages"
+    monkeypatch.setattr(sys, "path", ["scripts", sysconfig.get_path("stdlib"), str(installed)])
+    record = measured(case(workload="nets:net"), 0.1, follows_from={"files": {str(tmp_path / "nets.py"): "digest"}})
+    import_as_pytest([record])
+    assert sys.path == ["scripts", sysconfig.get_path("stdlib"), str(tmp_path), str(installed)]
 
 
 def test_an_ini_file_that_cannot_be_read_names_no_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

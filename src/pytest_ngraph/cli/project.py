@@ -20,6 +20,7 @@ from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
 from pytest_ngraph.record import Record
+from pytest_ngraph.system.relocation import behind_standard_library
 from pytest_ngraph.system.user_functions import is_import_string
 from pytest_ngraph.wording import first_line, seen_from
 
@@ -80,17 +81,19 @@ def store_folder(folder: Path) -> Path:
 def import_as_pytest(records: Sequence[Record] = ()) -> None:
     """Import, from now on, from where pytest does in the working folder. Workers do so, too.
 
-    These are the folder itself, as with `python -m pytest`, and those of `pythonpath`. pytest also imports from beside
-    the tests, which only their records know.
+    These are the folders of `pythonpath`, and the working folder, which shadows nothing of Python's. pytest also
+    imports from beside the tests, which only their records know.
 
     Args:
         records: what was measured of modules that are needed again.
     """
     folder = Path.cwd()
-    found = [place for record in records for place in _imported_from(record)]
+    found = [place for record in records for place in _imported_from(record) if place != folder]
     with suppress(UsageError):  # an ini file that cannot be read: options stand for what it says of devices and store
         found += python_path(folder)
-    sys.path[:0] = dict.fromkeys(map(str, [*found, folder]))
+    if folder not in found:
+        sys.path[:] = behind_standard_library(folder, sys.path)
+    sys.path[:0] = dict.fromkeys(map(str, found))
 
 
 def python_path(folder: Path) -> list[Path]:

@@ -88,6 +88,17 @@ def sent_path(sys_path: Iterable[str], root: Path, inner: Iterable[Path] = ()) -
     return list(dict.fromkeys((*map(str, before), STANDARD_LIBRARY, *map(str, after))))
 
 
+def behind_standard_library(folder: Path, path: Sequence[str]) -> list[str]:
+    """Return a search path with one more folder, whose modules come before what is installed, and not before Python's.
+
+    Args:
+        path: such as `sys.path`.
+    """
+    standard = [place for place, entry in enumerate(path, start=1) if _real(entry) in _standard_library()]
+    place = max(standard, default=0)
+    return [*path[:place], str(folder), *path[place:]]
+
+
 def marked(path: Iterable[str]) -> list[str]:
     """Return a search path with `STANDARD_LIBRARY` in place of this interpreter's own."""
     return list(dict.fromkeys(STANDARD_LIBRARY if _real(entry) in _standard_library() else entry for entry in path))
