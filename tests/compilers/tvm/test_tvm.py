@@ -57,6 +57,14 @@ def test_what_our_passes_cannot_take_whole_is_decomposed(
     assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
 
 
+def test_a_kernel_that_tvm_wrote_as_loops_stays_as_it_is(exported: Export, tmp_path: Path, host: Any) -> None:
+    case = Case(workload=f"{unusual.__name__}:routed", compiler=TVM, batch_size=2)
+    model = compiled(Tvm(), exported, case, tmp_path)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    scheduled, _, total, *_ = model.facts["kernels"].split()
+    assert scheduled == total
+
+
 @pytest.mark.parametrize("schedule", ["rules", "stock"])
 def test_what_tvm_itself_cannot_compile_is_unsupported(
     schedule: Literal["rules", "stock"], exported: Export, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -121,3 +121,13 @@ def masked(batch_size: int) -> Workload:
 
 def recurrent(batch_size: int) -> Workload:
     return torch.nn.GRU(SIZE, SIZE, batch_first=True), torch.ones(batch_size, 3, SIZE)
+
+
+def routed(batch_size: int) -> Workload:
+    """As a mixture of experts does: the largest two stay where they are."""
+
+    def route(x: torch.Tensor) -> torch.Tensor:
+        largest, places = x.topk(2)
+        return torch.zeros_like(x).scatter(-1, places, largest)
+
+    return Function(route), torch.randn(batch_size, SIZE)

@@ -28,8 +28,12 @@ class Axis:
 
 
 def blocks(sch: Any) -> list[Any]:
-    """Return the kernel's blocks in the order in which they run."""
-    return list(sch.get_child_blocks(sch.get_sblock("root")))
+    """Return the kernel's blocks in the order in which they run; none for one that TVM wrote as loops, as of a scatter.
+
+    Such a kernel is one block, with a name of its own.
+    """
+    whole = sch.mod["main"].body.block
+    return list(sch.get_child_blocks(sch.get_sblock(whole.name_hint)))
 
 
 def axes(sch: Any, block: Any) -> list[Axis]:
