@@ -135,7 +135,9 @@ def test_a_run_that_waits_says_so_at_once_and_that_time_does_not_count(case: Cas
     terminal.status.finished(case)
     terminal.time = 340.0
     terminal.status.phase(case, "compile")
-    assert terminal.written[-1] == " [openvino resnet18-b8-cpu: compile; 2 of 3, about 0 s left]\n"
+    assert terminal.written[-1] == " [openvino resnet18-b8-cpu: compile; 2 of 3]\n", (
+        "the time that was expected is over"
+    )
 
 
 def test_quiet_runs_have_no_such_lines(case: Case) -> None:

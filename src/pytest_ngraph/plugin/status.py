@@ -109,11 +109,14 @@ class Status:
         self._shown = False
 
     def _left(self) -> str:
+        """Return about how long the run still takes; empty where nothing is known, or that time is over."""
         if not self._finished or self._started is None:
             return ""
         per_case = (self._finished_at - self._started) / self._finished
         since = self._clock() - self._finished_at
-        seconds = max(0.0, per_case * (self._planned - self._finished) - since)
+        seconds = per_case * (self._planned - self._finished) - since
+        if seconds < 1:
+            return ""
         return f", about {max(1, round(seconds / 60))} min left" if seconds >= 60 else f", about {seconds:.0f} s left"
 
     def _write(self, reporter: Any, text: str) -> None:
