@@ -200,7 +200,7 @@ def test_a_record_of_a_different_machine_of_the_pool_fails() -> None:
     assert record.failure is not None
     assert record.failure.message.endswith(
         "differs from the one that this run began with: fingerprint is other, was f. If its power limit, power mode or "
-        "clocks were set meanwhile, run again."
+        "clocks were set since, run again."
     )
 
 

@@ -22,7 +22,7 @@ class Asked:
         tails: cases whose single calls are also timed in turn with the base's, in further launches.
         served: cases whose costs to serve are measured, and beside a base the costs to serve that.
         profiled: cases whose time is profiled.
-        compile_s: cases whose seconds to compile are needed, so that nothing else may compile meanwhile.
+        compile_s: cases whose seconds to compile are needed, so that nothing else may compile at that time.
         figures: cases whose figures something reads, so that they are measured even if they equal their base's.
     """
 

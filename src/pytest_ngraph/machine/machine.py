@@ -153,7 +153,7 @@ def this_machine() -> Machine:
 
 
 def machine_now() -> Machine:
-    """Return the machine that this process runs on, as its user has set it by now."""
+    """Return the machine that this process runs on, with the settings that it has now."""
     machine = this_machine()
     return dataclasses.replace(machine, power=_power(machine.gpus))
 

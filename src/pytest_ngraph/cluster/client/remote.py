@@ -175,7 +175,7 @@ class RemoteBench:
             return record
         message = f"a machine of device {group.device} differs from the one that this run began with: {differs}"
         if differs.startswith(FINGERPRINT):
-            message += ". If its power limit, power mode or clocks were set meanwhile, run again."
+            message += ". If its power limit, power mode or clocks were set since, run again."
         return Record.failed(record.case, Failure(phase="build", kind="raised", message=message))
 
     def _show(self, message: Mapping[str, Any]) -> None:
