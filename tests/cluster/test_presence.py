@@ -99,7 +99,7 @@ def test_what_a_device_says_moves_no_cursor() -> None:
     (found,), _ = present(cluster(now, **{f"xeon{sly}": report}))
     assert found.refuses == r"\x1b]52;c;eA==\x07"
     assert found.compilers["tvm"] == r"missing\r\x1b]52;c;eA==\x07"
-    told = [
+    shown = [
         found.name,
         found.pool,
         *found.environment,
@@ -107,7 +107,7 @@ def test_what_a_device_says_moves_no_cursor() -> None:
         found.machine["accelerators"][0],
         found.engine,
     ]
-    told += [*found.environment.values(), found.machine["processor"], found.reserved_by, found.health.governor]
-    assert [text for text in told if not text.isprintable()] == []
+    shown += [*found.environment.values(), found.machine["processor"], found.reserved_by, found.health.governor]
+    assert [text for text in shown if not text.isprintable()] == []
     (name,) = present(cluster(odd={}, **{f"xeon{sly}": 7})).unreadable.keys() - {"odd"}
     assert name == r"xeon\x1b]52;c;eA==\x07"

@@ -96,8 +96,9 @@ class Bench:
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
         self._costs = ServingCosts(asked.served, self._folder, settings, self._progress)
         self._preparer = Preparer(workers=self._workers, settings=settings, progress=self._progress)
-        further = self._preparer, target, self._drawing, self._costs, asked
-        self._launches = FurtherLaunches(base, *further) if base else None
+        self._launches = (
+            FurtherLaunches(base, self._preparer, target, self._drawing, self._costs, asked) if base else None
+        )
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""

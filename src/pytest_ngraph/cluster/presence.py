@@ -92,15 +92,7 @@ def present(client: Client, timeout_s: float | None = None) -> Present:
         if KEY in worker:
             try:
                 found.devices.append(_device(address, worker, busy=bool(processing.get(address))))
-            except (
-                LookupError,
-                TypeError,
-                ValueError,
-                AttributeError,
-                ArithmeticError,
-                OSError,
-                RecursionError,
-            ) as error:
+            except ODD as error:
                 name = visible(str(worker.get("name", address)))
                 found.unreadable[name] = visible(f"{type(error).__name__}: {error}")
     found.devices.sort(key=lambda device: device.name)

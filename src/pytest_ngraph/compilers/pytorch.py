@@ -13,6 +13,7 @@ from pytest_ngraph.compilers import CompiledModel, kinds, program, streams
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built, copies
+from pytest_ngraph.workloads.eager import first_that_runs
 from pytest_ngraph.workloads.flat import flattened, takes_tensors
 from pytest_ngraph.workloads.tensors import module_in
 
@@ -81,18 +82,13 @@ class PytorchModel:
         """
         import torch
 
-        try:
+        def call_in(mode: Callable[[bool], AbstractContextManager[object]]) -> None:
+            self._inference_mode = mode
             self()
-        except RuntimeError as error:
-            self._inference_mode = lambda _: torch.no_grad()
-            try:
-                self()
-            except RuntimeError:
-                self._inference_mode = lambda _: torch.enable_grad()
-                try:
-                    self()
-                except RuntimeError:
-                    raise error from None
+
+        modes = (self._inference_mode, lambda _: torch.no_grad(), lambda _: torch.enable_grad())
+        first_that_runs(*(partial(call_in, mode) for mode in modes))
+        if self._inference_mode is not modes[0]:
             self.facts["inference_mode"] = "off"
 
     def outputs(self) -> Sequence[Array]:

@@ -73,15 +73,12 @@ class TorchScript:
         import torch
 
         pytorch.set_up(target)
+        is_module = self.runs_module(artifact)
         with _without_warnings(), converting():  # not in inference mode: the user's code may train what it builds
-            built = pytorch.rebuilt(artifact, target) if self.runs_module(artifact) else _program(artifact, target)
+            built = pytorch.rebuilt(artifact, target) if is_module else _program(artifact, target)
         with _without_warnings(), torch.inference_mode():
             with converting():
-                if self.runs_module(artifact):
-                    source, made = _from_module(built)
-                else:
-                    source = "program"
-                    made = _unless_refused("trace", artifact, lambda: pytorch.traced(built.module, built.args))
+                source, made = _from_module(built) if is_module else _from_program(built, artifact)
             # `freeze` requires `eval`. Exported programs refuse it, with their mode in the graph; a trace accepts it.
             numerics = not _normalizes_by_batch(made)
             if not numerics:
@@ -163,6 +160,11 @@ def _call_first(run: pytorch.Run, args: tuple[Any, ...], target: Target) -> None
 
 def _program(artifact: Artifact, target: Target) -> Built:
     return Built(pytorch.program_module(artifact, target), program.inputs(artifact, kinds.device(target)))
+
+
+def _from_program(built: Built, artifact: Artifact) -> tuple[str, torch.jit.ScriptModule]:
+    """Return the program traced, and that it was one."""
+    return "program", _unless_refused("trace", artifact, lambda: pytorch.traced(built.module, built.args))
 
 
 def _from_module(built: Built) -> tuple[str, torch.jit.ScriptModule]:

@@ -110,9 +110,14 @@ def count_limits(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Seq
     )
 
 
+def is_of_identity(metric: str, case: Case) -> bool:
+    """Return whether a metric of this case follows from its definition, because the case is eager PyTorch."""
+    return metric in OF_IDENTITY and case.compiler == IDENTITY
+
+
 def is_by_definition(metric: str, case: Case) -> bool:
     """Return whether a metric of this case follows from its definition, so that no limit is compared with it."""
-    return (metric in OF_IDENTITY and case.compiler == IDENTITY) or (metric in OF_SINGLE and case.batch_size == 1)
+    return is_of_identity(metric, case) or (metric in OF_SINGLE and case.batch_size == 1)
 
 
 def need_calls(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:

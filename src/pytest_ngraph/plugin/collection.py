@@ -124,8 +124,8 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         raise UsageError("\n".join(mistakes))
     session = config.stash[SESSION]
     cases = [(item, case) for item in tests if (case := items.case_of(item)) is not None]
+    limits = {item: items.thresholds(item) for item, _ in cases}
     for item, _ in cases:
-        items.thresholds(item)
         items.requirements(item)
     if not config.stash.get(AT_BASE, False):
         _require_sizes([case for _, case in cases], session.options)
@@ -133,7 +133,7 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
         return
     running = [(item, case) for item, case in cases if not (items.is_skipped(item) or items.obstacle(item, case))]
     for item, case in running:
-        session.judgement.hold(case, item.nodeid, items.thresholds(item))
+        session.judgement.hold(case, item.nodeid, limits[item])
     session.judgement.hold_to_bases([case for _, case in running])
     if session.options.measures:
         session.check_store()

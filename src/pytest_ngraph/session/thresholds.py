@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.bench.asked import NOTHING, Asked
-from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.case import Case
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.errors import UsageError
 
@@ -147,7 +147,7 @@ class SessionThresholds:
         too, as others follow from its rounds.
         """
         from pytest_ngraph.bench.rounds.goal import Limit
-        from pytest_ngraph.gate.check import OF_IDENTITY
+        from pytest_ngraph.gate.check import is_of_identity
         from pytest_ngraph.metrics import Metric
 
         found: dict[Case, list[Limit]] = defaultdict(list)
@@ -155,7 +155,7 @@ class SessionThresholds:
             if threshold.is_relative or threshold.metric in NOT_OF_ROUNDS:
                 continue
             for case in self._cases if owner is None else [owner]:
-                is_exact = threshold.metric in OF_IDENTITY and case.compiler == IDENTITY
+                is_exact = is_of_identity(threshold.metric, case)
                 if not threshold.is_of_cases or (threshold.selects(Metric(threshold.metric, case)) and not is_exact):
                     found[case].append(Limit(metric=threshold.metric, bound=threshold.bound))
         return dict(found)

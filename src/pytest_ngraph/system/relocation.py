@@ -94,14 +94,14 @@ def behind_standard_library(folder: Path, path: Sequence[str]) -> list[str]:
     Args:
         path: such as `sys.path`.
     """
-    standard = [place for place, entry in enumerate(path, start=1) if _real(entry) in _standard_library()]
+    standard = [place for place, entry in enumerate(path, start=1) if _is_standard(entry)]
     place = max(standard, default=0)
     return [*path[:place], str(folder), *path[place:]]
 
 
 def marked(path: Iterable[str]) -> list[str]:
     """Return a search path with `STANDARD_LIBRARY` in place of this interpreter's own."""
-    return list(dict.fromkeys(STANDARD_LIBRARY if _real(entry) in _standard_library() else entry for entry in path))
+    return list(dict.fromkeys(STANDARD_LIBRARY if _is_standard(entry) else entry for entry in path))
 
 
 def completed(path: Sequence[str], own: Sequence[str]) -> list[str]:
@@ -111,7 +111,7 @@ def completed(path: Sequence[str], own: Sequence[str]) -> list[str]:
         path: this interpreter's standard library comes where `STANDARD_LIBRARY` is.
         own: this interpreter's `sys.path`.
     """
-    standard = [entry for entry in own if _real(entry) in _standard_library()]
+    standard = [entry for entry in own if _is_standard(entry)]
     parts = [standard if entry == STANDARD_LIBRARY else [entry] for entry in path]
     return list(dict.fromkeys((*chain.from_iterable(parts), *own)))
 
@@ -140,6 +140,10 @@ def _around_standard_library(
         return [entry for entry in candidates if is_of_project(entry, root) and entry != PACKAGE_FOLDER.parent]
 
     return ours(before), ours(after)
+
+
+def _is_standard(entry: str) -> bool:
+    return _real(entry) in _standard_library()
 
 
 @cache

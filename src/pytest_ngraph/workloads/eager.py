@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads import Built, refusals
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import torch
 
     from pytest_ngraph.case import Case
+
+Result = TypeVar("Result")
 
 
 def eager_outputs(built: Built, case: Case) -> Outputs:
@@ -55,23 +57,39 @@ def eager_outputs(built: Built, case: Case) -> Outputs:
 
 
 def _without_gradients_if_possible(run: Callable[[], Outputs], built: Built) -> Outputs:
-    """Return what `run` returns. Where it raises `RuntimeError` without gradients, it may need them."""
+    """Return what `run` returns, with gradients only where it needs them."""
     import torch
 
-    # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
-    try:
+    def without() -> Outputs:
+        # Not inference mode: a module may keep tensors of its first call, and tensors of that mode cannot be exported.
         with torch.no_grad():
             return run()
-    except RuntimeError as error:
+
+    def with_gradients() -> Outputs:
         try:
             with torch.enable_grad():
                 return run()
-        except RuntimeError:
-            raise error from None
         finally:
             for tensor in built.inputs:
                 if tensor.is_leaf:
                     tensor.requires_grad_(False)
+
+    return first_that_runs(without, with_gradients)
+
+
+def first_that_runs(*attempts: Callable[[], Result]) -> Result:
+    """Return what the first of these calls returns that raises no `RuntimeError`. If each raises one, raise the first.
+
+    A call in a mode without gradients raises it where it needs them.
+    """
+    first: RuntimeError | None = None
+    for attempt in attempts:
+        try:
+            return attempt()
+        except RuntimeError as error:
+            first = first or error
+    assert first is not None
+    raise first from None
 
 
 def _refuse_changed(built: Built, names: Sequence[str], versions: Sequence[int]) -> None:
