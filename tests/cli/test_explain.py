@@ -15,6 +15,7 @@ import pytest
 from forking import TorchServer
 from synthetic import case, measured
 
+from pytest_ngraph.bench.again import probing
 from pytest_ngraph.cli import main
 from pytest_ngraph.store import Journal
 
@@ -55,6 +56,16 @@ def test_two_cases_are_compared(swept: Path, capsys: pytest.CaptureFixture[str])
     assert max(map(len, shown.splitlines())) <= 100
 
 
+def test_slow_layers_are_measured_at_widths_nearby(
+    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probing, "BUDGET_S", 0.01)
+    (found,) = explain(capsys, "onnxruntime", "--probe")["widths"]
+    assert (found["modules"], found["width"]) == (["blocks.0.conv", "blocks.1.conv"], 20)
+    assert [each["width"] for each in found["tried"]] == [16, 24]
+    assert all(each["ratio"][0] > 0 for each in found["tried"])
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     """A store whose run was measured elsewhere."""
@@ -68,6 +79,10 @@ def store(tmp_path: Path) -> str:
     ("arguments", "problem"),
     [
         (["identity", "openvino-b1", "openvino-b8"], "explain was given 3 cases. Give one, or two to compare."),
+        (
+            ["identity", "openvino-b1", "--probe"],
+            "--probe was given two cases. It measures the layers of one: give one",
+        ),
         (["openvno"], "Nearest: resnet18-openvino-b"),
         (["openvino"], "'openvino' is part of 2 cases of run"),
         (["identity", "identity"], "both cases are resnet18-identity-b1-xeon. Give one, or two that differ"),

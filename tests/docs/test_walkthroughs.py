@@ -51,6 +51,13 @@ def test_from_a_slow_branch_to_its_commit(following: Follow) -> None:
     assert "A. User <user@example.org>: Widen the layers made 1 case slower:" in found.output
 
 
+@pytest.mark.slow
+def test_from_a_slow_layer_to_another_width(following: Follow) -> None:
+    measured, probed = following("widths.md", *LITTLE)
+    assert "2 passed" in measured.output
+    assert re.search(r"1\.0, 2\.0: conv2d, \d+ % of a call; 66 channels", probed.output)
+
+
 def test_a_compiler_of_ones_own(following: Follow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (first,) = following("add-a-compiler.md", *LITTLE)
     assert "test_conv[conv-mine:Traced:freeze=false-b1-d2-w16-cpu]" in first.output

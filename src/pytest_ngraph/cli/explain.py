@@ -33,6 +33,11 @@ def declare(commands: Any) -> None:
     parser.add_argument(
         "--depth", type=_depth, metavar="N", help="names along a module's path; default: where something happens"
     )
+    parser.add_argument(
+        "--probe",
+        action="store_true",
+        help="measure the slowest layers of one case alone, at their width and at others nearby",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_run)
 
@@ -40,31 +45,41 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     if len(parsed.cases) > 2:
         raise UsageError(f"explain was given {len(parsed.cases)} cases. Give one, or two to compare.")
+    if parsed.probe and len(parsed.cases) == 2:
+        raise UsageError("--probe was given two cases. It measures the layers of one: give one.")
     run = store.read(parsed.store, parsed.run_id)
     records = [choice.by_id(run, given) for given in parsed.cases]
     _require_one_workload(records)
-    profiles = inventory(parsed)
+    devices = inventory(parsed)
     import_as_pytest(records)
-    targets = [choice.target_of(record, profiles, purpose="explain") for record in records]
+    targets = [choice.target_of(record, devices, purpose="explain") for record in records]
 
     from pytest_ngraph.bench.again.explaining import explaining
+    from pytest_ngraph.bench.again.probing import probing
     from pytest_ngraph.explain.explanation import explain
+    from pytest_ngraph.explain.widths import slow_layers, why_none
+    from pytest_ngraph.report import probed as probed_layers
     from pytest_ngraph.report.explained import lines
 
     live = Live(sys.stderr)
     settings = choice.settings_here()
     cases = [(record.case, target) for record, target in zip(records, targets, strict=True)]
     try:
-        explained = explain(explaining(cases, settings, records[0].follows_from["graph"], live), parsed.depth)
+        profiles = explaining(cases, settings, records[0].follows_from["graph"], live)
+        explained = explain(profiles, parsed.depth)
+        probed = [*probing(slow_layers(profiles[0]), *cases[0], settings, live)] if parsed.probe else []
     except KeyboardInterrupt:
         print("\npytest-ngraph: interrupted", file=sys.stderr)
         return INTERRUPTED
     live.end("")
     if parsed.json:
-        print(json.dumps({"cases": [record.case.id for record in records]} | explained.to_dict()))
+        found = {"cases": [record.case.id for record in records]} | explained.to_dict()
+        print(json.dumps(found | ({"widths": [*map(probed_layers.to_dict, probed)]} if parsed.probe else {})))
     else:
         width = columns()
         print("\n".join(lines(records[0].case.group_label, explained, width)))
+        if parsed.probe:
+            print("\n".join(["", *probed_layers.lines(records[0].case.compiler, probed, why_none(profiles[0]), width)]))
     return 0
 
 

@@ -31,9 +31,9 @@ class Block(nn.Module):
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Conv2d(3, 32, 3, padding=1)
-        self.blocks = nn.Sequential(Block(32), Block(32))
-        self.head = nn.Linear(32, 10)
+        self.stem = nn.Conv2d(3, 20, 3, padding=1)
+        self.blocks = nn.Sequential(Block(20), Block(20))
+        self.head = nn.Linear(20, 10)
 
     def forward(self, x):
         return self.head(self.blocks(self.stem(x)).mean((2, 3)))

@@ -1,4 +1,5 @@
-"""A measured case compiled again, for the commands that need its model: `deploying.py` and `explaining.py`.
+"""A measured case compiled again, for the commands that need its model, or its slowest layers by themselves.
 
-In: a record. Out: the folder that serves its model, or the profile of it. Open `compiled_again.py` first.
+In: a record. Out: the folder that serves its model (`deploying.py`), its profile (`explaining.py`), or its layers at
+several widths (`probing.py`). Open `compiled_again.py` first.
 """

@@ -50,11 +50,16 @@ def prepared(preparer: Preparer, artifact: Artifact, case: Case, target: Target)
     """Return the case's arm, compiled, warmed up and verified as before measuring. Raises as `exported_again` does."""
     arm = Arm(case, artifact, target, preparer.settings, lambda: preparer.workers.resident(case.compiler, target))
     preparer.prepare(arm)
-    if arm.prepared.failure is not None:
-        raise _failed(case, arm.prepared.failure)
-    if not arm.can_run:
-        raise UsageError(f"{case.id} cannot be compiled: {arm.prepared.skip_reason}")
+    require_it_runs(arm)
     return arm
+
+
+def require_it_runs(arm: Arm) -> None:
+    """Raise as `prepared` does where the arm failed or was skipped."""
+    if arm.prepared.failure is not None:
+        raise _failed(arm.case, arm.prepared.failure)
+    if not arm.can_run:
+        raise UsageError(f"{arm.case.id} cannot be compiled: {arm.prepared.skip_reason}")
 
 
 def answer(case: Case, done: str, ask: Callable[[], Result]) -> Result:
