@@ -54,7 +54,7 @@ def export(case: Case, folder: Path) -> Artifact:
         artifact = family(case.workload).export(case, folder)
     if problem := unverifiable(artifact.reference(), artifact.output_names):
         raise UsageError(
-            f"{case.workload}: {problem}. Give it weights and inputs with which eager PyTorch computes finite values."
+            f"{case.workload}: {problem}. Give it weights and inputs with which its outputs have finite values."
         )
     return artifact
 

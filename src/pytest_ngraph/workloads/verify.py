@@ -184,8 +184,11 @@ def coarsest(precisions: Sequence[str], otherwise: Precision) -> Precision:
 def unverifiable(reference: Sequence[Array], names: Sequence[str] = ()) -> str:
     """Return why nothing can be verified with these outputs of eager PyTorch; empty where they can serve.
 
-    An output without a finite value cannot: what goes wrong on the way to it gives NaN or infinity again.
+    An output without a finite value cannot: what goes wrong on the way to it gives NaN or infinity again. Outputs that
+    are all empty cannot either: a detector that finds nothing agrees with any other that finds nothing.
     """
+    if reference and not any(array.size for array in reference):
+        return "every output of the reference is empty, with which nothing can be verified"
     found = ((index, without_finite(array)) for index, array in enumerate(reference))
     index, what = next(((index, what) for index, what in found if what), (0, ""))
     if not what:
