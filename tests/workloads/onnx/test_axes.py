@@ -161,6 +161,16 @@ def test_minus_one_and_zero_are_open(axes: list[Any]) -> None:
     assert shapes_of(models.sums(x=axes)) == [(2, 4)]
 
 
+@pytest.mark.parametrize("axis", ["past", None, -1])
+def test_an_axis_may_have_the_size_zero(axis: models.Axis) -> None:
+    """As the cache of a decoder's first step."""
+    model = models.sums(cache=["batch", axis, 8], other=["batch", axis, 4])
+    given = {"cache": ("batch", 0, 8), "other": ("batch", 0, 4)}
+    assert shapes_of(model, shapes=given) == [(2, 0, 8), (2, 0, 4)]
+    np.savez("net.npz", cache=np.zeros((1, 0, 8), np.float32), other=np.zeros((1, 0, 4), np.float32))
+    assert shapes_of(model) == [(2, 0, 8), (2, 0, 4)]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -64,6 +64,9 @@ class _Axes:
         for value in self._inputs.values():
             if not value.type.tensor_type.HasField("shape"):
                 self._add_axes(value)
+        for _, _, axis in self._axes():
+            if axis.dim_value < 1:  # some exporters write -1 or 0 for an open axis
+                axis.ClearField("dim_value")
         self._named = {name for _, _, axis in self._axes() if (name := name_of(axis))}
         for name in self._named - set(self._sizes):
             if (argument := self._argument_of(name)) in self._sizes and argument not in self._texts():
@@ -252,8 +255,8 @@ class _Axes:
 
 
 def is_open(axis: Any) -> bool:
-    """Return whether the file leaves this axis open. Some exporters write -1 or 0 for it."""
-    return not axis.HasField("dim_value") or axis.dim_value < 1
+    """Return whether nothing has said the size of this axis. What says it may say 0."""
+    return not axis.HasField("dim_value")
 
 
 def name_of(axis: Any) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_ngraph.workloads.drawing import Fixed, Role, Values
-from pytest_ngraph.workloads.onnx.axes import is_open
 from pytest_ngraph.workloads.onnx.nodes import Uses, fed, stored_tensors
 
 RECURRENT = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
@@ -60,7 +59,7 @@ class _Inputs:
     def of(cls, model: Any, before: Iterable[Any], batched: Mapping[str, int]) -> _Inputs:
         tensors = {value.name: value for value in fed(model) if value.type.HasField("tensor_type")}
         shapes = {value.name: _shape(value) for value in (*model.graph.value_info, *tensors.values())}
-        opened = {value.name: {i for i, axis in enumerate(_axes(value)) if is_open(axis)} for value in before}
+        opened = {value.name: {i for i, size in enumerate(_shape(value)) if size < 1} for value in before}
         return cls(tensors, shapes, opened, batched, Uses.of(model.graph), stored_tensors(model.graph))
 
     def of_operator(self, name: str) -> Role | None:
