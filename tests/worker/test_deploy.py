@@ -98,3 +98,11 @@ def test_inputs_have_the_type_that_the_model_takes_unless_numpy_lacks_it(
     deploy(case, artifact, Target(), folders / "compiled", list, 1e-3, folders / "out")
     with np.load(folders / "out" / "inputs.npz") as archive:
         assert archive["a0000"].dtype == dtype
+
+
+@pytest.mark.parametrize(("precisions", "mask"), [((), "1e+30"), (("fp16",), "32500")])
+def test_the_check_of_a_folder_knows_masks_in_fp16(folders: Path, precisions: tuple[str, ...], mask: str) -> None:
+    reference = np.array([np.finfo(np.float32).min, 3], np.float32)
+    save_arrays(folders / "exported" / "reference.npz", [reference])
+    written(folders, precisions=precisions)
+    assert f"np.abs(array) < {mask}" in (folders / "out" / "serve.py").read_text()

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from pytest_ngraph.artifact import Array
 from pytest_ngraph.case import Precision
 from pytest_ngraph.workloads.comparing import MASK, smallest_mask
-from pytest_ngraph.workloads.verify import TOLERANCES, unverifiable, verify
+from pytest_ngraph.workloads.verify import TOLERANCES, allowed_in, unverifiable, verify
 
 finite = st.floats(-1e6, 1e6, width=32)
 
@@ -73,6 +73,18 @@ def test_masks_are_told_from_the_largest_of_other_values(reference: Array, error
     assert verify([output], [reference], "fp32").error == pytest.approx(error, rel=1e-2)
 
 
+def test_the_lowest_number_of_fp16_is_a_mask_where_the_reference_has_one() -> None:
+    """As `scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)` has it, and with a score added to it."""
+    lowest = float(np.finfo(np.float32).min)
+    reference = floats(lowest, 3.0, lowest, -np.inf)
+    output = floats(-65504, 3.0, -65472, -65504)
+    assert verify([output], [reference], "fp16").agrees
+    assert not verify([output], [reference], "fp32").agrees
+    every, others, large = floats(*[-65504] * 4), floats(65504, 3, -65504, -65504), floats(-6e4, 3, -6e4, -6e4)
+    for wrong in (every, others, large):
+        assert not verify([wrong], [reference], "fp16").agrees
+
+
 @given(
     arrays(np.float32, st.integers(2, 20), elements=st.floats(-30, 30, width=32)),
     st.lists(st.booleans(), min_size=20, max_size=20),
@@ -98,6 +110,14 @@ def test_a_mask_does_not_change_the_error_of_what_it_leaves(logits: Array, maske
 )
 def test_masks_of_several_outputs_are_told_from_all_other_values(outputs: list[Array], mask: float) -> None:
     assert smallest_mask(outputs) == mask
+
+
+def test_the_masks_of_outputs_in_fp16_are_smaller_than_those_of_the_reference() -> None:
+    reference = [floats(np.finfo(np.float32).min, 3, -np.inf)]
+    mask = smallest_mask(reference, allowed_in("fp16").mask)
+    assert 6e4 < 2 * mask < 65472
+    assert smallest_mask(reference, allowed_in("bf16").mask) == MASK
+    assert smallest_mask([floats(6e4)], allowed_in("fp16").mask) == MASK
 
 
 def test_the_worst_output_is_reported() -> None:

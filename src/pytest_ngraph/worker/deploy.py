@@ -15,6 +15,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.serving.requirements import FILE, elsewhere, install_bytes, requirements
 from pytest_ngraph.serving.script import INPUTS, REFERENCE, SCRIPT, script
 from pytest_ngraph.workloads.comparing import smallest_mask
+from pytest_ngraph.workloads.verify import allowed_in, coarsest
 
 Outputs = Callable[[], Sequence[Array]]
 
@@ -57,7 +58,9 @@ def _deploy(
     save_arrays(folder / INPUTS, inputs)
     save_arrays(folder / REFERENCE, reference)
     modules = ["numpy", *found.libraries]
-    (folder / SCRIPT).write_text(script(case, found, inputs, target.threads, tolerance, mask=smallest_mask(reference)))
+    allowed = allowed_in(coarsest(artifact.precisions, otherwise=target.precision))
+    mask = smallest_mask(reference, allowed.mask)
+    (folder / SCRIPT).write_text(script(case, found, inputs, target.threads, tolerance, mask))
     (folder / FILE).write_text(requirements(modules))
     return {
         "serving": found.to_dict(),

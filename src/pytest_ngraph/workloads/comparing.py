@@ -16,6 +16,8 @@ KINDS = {"f": "floating-point", "c": "complex", "i": "integer", "u": "integer", 
 MASK = 1e30
 """Larger absolute values count as infinite. Some models mask with the most negative number instead of -inf; the error
 is relative to the largest value, so that a mask would hide all other errors."""
+FP16_MASK = 6.5e4
+"""The same of what was computed in fp16, where the reference has a mask: the most negative number there is -65504."""
 LARGE, GAP, ALIKE, MOST_MASKS = 1e3, 100.0, 0.01, 4
 """Smaller masks, such as -1e9 and -1e4, are known by this: they are at least `LARGE`, at least two lie within a share
 `ALIKE` of each other, and every other value is `GAP` times smaller. Up to `MOST_MASKS` may stand above each other.
@@ -29,11 +31,13 @@ class Allowed(NamedTuple):
         error: the largest error of an output.
         integers: the share of an output's integers, or Booleans, that may be others.
         step: how far integers of eight bits may be off without being others.
+        mask: absolute values from here on are infinite where the reference is.
     """
 
     error: float
     integers: float = 0.0
     step: int = 0
+    mask: float = MASK
 
 
 class Compared(NamedTuple):
@@ -60,7 +64,8 @@ def compare(output: Array, reference: Array, allowed: Allowed) -> Compared:
         output, reference = _parts(output), _parts(reference)
     if kind(reference) != "floating-point":
         return _compare_exactly(output, reference, allowed)
-    output, reference = _masked(output), _masked(reference)
+    reference = _masked(reference)
+    output = _masked(output, np.where(np.isinf(reference), allowed.mask, MASK))
     difference = _not_finite_elsewhere(output, reference)
     if difference:
         return Compared(np.inf, difference)
@@ -100,9 +105,13 @@ def joined(output: Array, reference: Array) -> Array:
     return output
 
 
-def smallest_mask(outputs: Sequence[Array]) -> float:
-    """Return what all masks of some outputs are above, and all their other values below: `MASK` where that is none."""
-    masks, others = MASK, 0.0
+def smallest_mask(outputs: Sequence[Array], mask: float = MASK) -> float:
+    """Return what all masks of some outputs are above, and all their other values below: `MASK` where that is none.
+
+    Args:
+        mask: as in `Allowed`.
+    """
+    masks, others = mask, 0.0
     for array in outputs:
         sizes = np.abs(array) if kind(array) in ("floating-point", "complex") else np.zeros(0)
         sizes = sizes[sizes < MASK]
@@ -137,8 +146,8 @@ def _compare_exactly(output: Array, reference: Array, allowed: Allowed) -> Compa
     return Compared(np.inf, how + (f"; at most {100 * most:.0f} % may" if most else ""), share)
 
 
-def _masked(array: Array) -> Array:
-    return np.where(np.abs(array) >= MASK, np.copysign(np.inf, array), array)
+def _masked(array: Array, mask: float | Array = MASK) -> Array:
+    return np.where(np.abs(array) >= mask, np.copysign(np.inf, array), array)
 
 
 def _not_finite_elsewhere(output: Array, reference: Array) -> str:

@@ -11,7 +11,16 @@ from pytest_ngraph.artifact import Array, Artifact
 from pytest_ngraph.case import FP32, Precision
 from pytest_ngraph.record import Agreement
 from pytest_ngraph.wording import counted
-from pytest_ngraph.workloads.comparing import Allowed, Compared, compare, joined, other_form, without_finite
+from pytest_ngraph.workloads.comparing import (
+    FP16_MASK,
+    MASK,
+    Allowed,
+    Compared,
+    compare,
+    joined,
+    other_form,
+    without_finite,
+)
 from pytest_ngraph.workloads.order import groups_of, in_order_of, undecided, without_ties
 
 TOLERANCES: dict[Precision, float] = {"fp32": 1e-4, "fp16": 1e-2, "bf16": 5e-2}
@@ -162,7 +171,8 @@ def allowed_in(precision: Precision, *, quantized: bool = False) -> Allowed:
     """Return what may differ. The arguments are those of `tolerance_of`."""
     is_exact = precision == FP32 and not quantized
     error = tolerance_of(precision, quantized=quantized)
-    return Allowed(error, integers=0.0 if is_exact else INTEGERS, step=1 if quantized else 0)
+    mask = FP16_MASK if precision == "fp16" else MASK
+    return Allowed(error, integers=0.0 if is_exact else INTEGERS, step=1 if quantized else 0, mask=mask)
 
 
 def tolerance_of(precision: Precision, *, quantized: bool = False) -> float:
