@@ -51,6 +51,41 @@ def test_tables_are_found_after_operators_that_pass_the_ids_on_and_in_branches()
     assert role(*nodes, branch, **weights) == Ids(9, "index table")
 
 
+def _with_functions() -> Any:
+    """Return a model whose operators are in local functions, as some exporters write them."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
+    look_up = helper.make_node("Gather", ["t", "i"], ["rows"])
+    embed = helper.make_function("my", "Embed", ["i", "t"], ["rows"], [look_up], opsets)
+    projected = [
+        helper.make_node("Embed", ["i", "t"], ["rows"], domain="my"),
+        helper.make_node("MatMul", ["x", "w"], ["m"]),
+    ]
+    both = helper.make_function("my", "Both", ["i", "t", "x", "w"], ["rows", "m"], projected, opsets)
+    inputs = [models.value("ids", ["batch", 3], models.INT64), models.value("x", ["batch", None])]
+    outputs = [models.value("rows", None), models.value("y", None)]
+    node = helper.make_node("Both", ["ids", "table", "x", "w"], ["rows", "y"], domain="my")
+    model = models.model([node], inputs, outputs, table=models.weights(500, 4), w=models.WEIGHTS)
+    model.functions.extend([embed, both])
+    return model
+
+
+def test_tables_are_found_in_local_functions() -> None:
+    model = _with_functions()
+    before = model.SerializeToString()
+    assert roles(model) == {"ids": Ids(500, "index table")}
+    assert model.SerializeToString() == before
+
+
+def test_axes_are_found_in_local_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    onnx.save(_with_functions(), "net.onnx")
+    (tmp_path / "exported").mkdir()
+    case = Case(workload="net.onnx", compiler="identity", batch_size=2)
+    artifact = OnnxFile().export(case, tmp_path / "exported")
+    assert [array.shape for array in artifact.inputs()] == [(2, 3), (2, 4)]
+    assert artifact.drawn == {"ids": "ids below 500 (index table)"}
+
+
 def test_a_quantized_table_is_a_table() -> None:
     nodes = [
         helper.make_node("DequantizeLinear", ["bytes", "step"], ["table"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.case import BATCH, RESERVED
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.workloads.onnx.nodes import Uses, fed, stored_tensors
+from pytest_ngraph.workloads.onnx.nodes import Uses, fed
 
 if TYPE_CHECKING:
     from pytest_ngraph.case import Case, Shape
@@ -72,7 +72,7 @@ class _Axes:
             if (argument := self._argument_of(name)) in self._sizes and argument not in self._texts():
                 self._sizes[name] = self._sizes.pop(argument)
         self._batch_names: set[str] = set()
-        self._uses, self._stored = Uses.of(self.model.graph), stored_tensors(self.model.graph)
+        self._uses = Uses.of(self.model)
 
     def fix(self) -> None:
         self._check_names()
@@ -179,7 +179,7 @@ class _Axes:
         else:
             size = self.symbols.get(name)
         if size is None:
-            size = self._uses.size_of(value.name, index, rank, self._stored)
+            size = self._uses.size_of(value.name, index, rank)
         if size is None and len(self.given.get(value.name, ())) == rank:
             size = self.given[value.name][index]
         if size is not None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads.onnx import custom_operators, runtime
-from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of, stored_tensors
+from pytest_ngraph.workloads.onnx.nodes import fed, nodes_of, stored_tensors, without_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,8 +33,6 @@ DRAWING = (
 )  # fmt: skip
 DROPPING = {"Dropout": 2, "BitmaskDropout": 2, "BiasDropout": 4, "BitmaskBiasDropout": 4}
 """Operators that draw in training mode only, and which of their inputs is the mode."""
-SHAPE_BYTES = 1024
-"""Larger than any tensor that holds a shape."""
 
 
 def read(path: Path, case: Case) -> tuple[Any, tuple[str, ...]]:
@@ -194,7 +191,7 @@ def infer_shapes(model: Any) -> str:
 
     del model.graph.value_info[:]
     try:
-        with _without_weights(model):
+        with without_values(_tensors(model)):
             inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True)
     except Exception as error:  # ONNX Runtime decides whether the graph runs
         return first_line(error)
@@ -215,22 +212,6 @@ def reopen(model: Any, inputs: list[Any], outputs: list[Any]) -> None:
     for field, values in (("input", inputs), ("output", outputs), ("value_info", [])):
         model.graph.ClearField(field)
         getattr(model.graph, field).extend(values)
-
-
-@contextmanager
-def _without_weights(model: Any) -> Iterator[None]:
-    """Remove the values of the large weights from the graph while the block runs.
-
-    Shape inference takes at most 2 GiB, and no shape depends on these weights.
-    """
-    large = [(tensor, tensor.raw_data) for tensor in _tensors(model) if len(tensor.raw_data) > SHAPE_BYTES]
-    for tensor, _ in large:
-        tensor.ClearField("raw_data")
-    try:
-        yield
-    finally:
-        for tensor, values in large:
-            tensor.raw_data = values
 
 
 def _lacks_shape(value: Any) -> bool:

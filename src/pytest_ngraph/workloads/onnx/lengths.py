@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_ngraph.workloads.drawing import Fixed, Role, Values
-from pytest_ngraph.workloads.onnx.nodes import Uses, fed, stored_tensors
+from pytest_ngraph.workloads.onnx.nodes import Uses, fed
 
 RECURRENT = ("LSTM", "GRU", "RNN", "DynamicQuantizeLSTM")
 SEQUENCE_LENS = 4
@@ -53,14 +53,13 @@ class _Inputs:
     opened: Mapping[str, set[int]]
     batched: Mapping[str, int]
     uses: Uses
-    stored: Mapping[str, Any]
 
     @classmethod
     def of(cls, model: Any, before: Iterable[Any], batched: Mapping[str, int]) -> _Inputs:
         tensors = {value.name: value for value in fed(model) if value.type.HasField("tensor_type")}
         shapes = {value.name: _shape(value) for value in (*model.graph.value_info, *tensors.values())}
         opened = {value.name: {i for i, size in enumerate(_shape(value)) if size < 1} for value in before}
-        return cls(tensors, shapes, opened, batched, Uses.of(model.graph), stored_tensors(model.graph))
+        return cls(tensors, shapes, opened, batched, Uses.of(model))
 
     def of_operator(self, name: str) -> Role | None:
         """Return the role of what a recurrent operator reads as its lengths; None for anything else."""
@@ -104,7 +103,7 @@ class _Inputs:
     def _free_axis(self, name: str) -> int | None:
         """Return the only axis besides the batch of which no weights demand a size."""
         rank = len(self.shapes[name])
-        return _only(p for p in self._places(name) if not self.uses.size_of(name, p, rank, self.stored))
+        return _only(p for p in self._places(name) if not self.uses.size_of(name, p, rank))
 
     def _places(self, name: str) -> Iterator[int]:
         shape, batch = self.shapes[name], self.batched.get(name, 0)

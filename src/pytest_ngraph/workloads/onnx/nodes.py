@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ PASSING = (
     "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Expand", "Slice", "Gather", "Clip",
 )  # fmt: skip
 """Operators after which a number of the input still means the same."""
+SHAPE_BYTES = 1024
+"""Larger than any tensor that holds a shape."""
 
 
 def fed(model: Any) -> list[Any]:
@@ -40,23 +43,52 @@ def stored_tensors(graph: Any) -> dict[str, Any]:
     return found
 
 
+def inlined(model: Any) -> Any:
+    """Return the graph with the nodes of local functions in place of their calls. Large weights then lack values."""
+    if not model.functions:
+        return model.graph
+    import onnx.inliner
+
+    with without_values(model.graph.initializer):
+        return onnx.inliner.inline_local_functions(model).graph
+
+
+@contextmanager
+def without_values(tensors: Iterable[Any]) -> Iterator[None]:
+    """Remove the values of the large ones of these weights from the model while the block runs.
+
+    onnx takes models of at most 2 GiB, and no shape depends on these weights.
+    """
+    large = [(tensor, tensor.raw_data) for tensor in tensors if len(tensor.raw_data) > SHAPE_BYTES]
+    for tensor, _ in large:
+        tensor.ClearField("raw_data")
+    try:
+        yield
+    finally:
+        for tensor, values in large:
+            tensor.raw_data = values
+
+
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """The nodes that read each value.
+    """The nodes that read each value, those in local functions too.
 
     Attributes:
         readers: node and place among its inputs, by the value's name.
+        stored: the tensors that the file holds, by name.
     """
 
     readers: Mapping[str, list[tuple[Any, int]]]
+    stored: Mapping[str, Any]
 
     @classmethod
-    def of(cls, graph: Any) -> Uses:
+    def of(cls, model: Any) -> Uses:
         readers: dict[str, list[tuple[Any, int]]] = defaultdict(list)
+        graph = inlined(model)
         for node in nodes_of(graph):
             for place, name in enumerate(node.input):
                 readers[name].append((node, place))
-        return cls(dict(readers))
+        return cls(dict(readers), stored_tensors(graph) | stored_tensors(model.graph))
 
     def after(self, name: str, passing: tuple[str, ...] = PASSING) -> Iterator[tuple[Any, int]]:
         """Yield the nodes that read a value, directly or after operators that pass it on, and the place of it there."""
@@ -69,15 +101,14 @@ class Uses:
                     seen.add(node.output[0])
                     waiting.append(node.output[0])
 
-    def size_of(self, name: str, axis: int, rank: int, stored: Mapping[str, Any]) -> int | None:
+    def size_of(self, name: str, axis: int, rank: int) -> int | None:
         """Return the size of one of a value's axes that the weights of a node demand; None where none does.
 
         Args:
             rank: number of the value's axes.
-            stored: the tensors that the file holds.
         """
         for node, place in self.after(name, passing=("Cast", "Identity")):
-            if place == 0 and (size := _demanded(node, axis, rank, stored)):
+            if place == 0 and (size := _demanded(node, axis, rank, self.stored)):
                 return size
         return None
 

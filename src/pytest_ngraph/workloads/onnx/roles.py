@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_ngraph.workloads.drawing import Fixed, Ids, Mask, Positions, Role, Values
 from pytest_ngraph.workloads.onnx.lengths import lengths
-from pytest_ngraph.workloads.onnx.nodes import Uses, fed, nodes_of, stored_tensors
+from pytest_ngraph.workloads.onnx.nodes import Uses, fed
 
 INDEXED = {"Gather": (0, 1), "GatherBlockQuantized": (0, 1)}
 """Places of the table and of the indices among the inputs of an operator, if it indexes the table's first axis."""
@@ -31,7 +31,8 @@ def roles(model: Any, before: Iterable[Any] = (), batched: Mapping[str, int] | N
 
     kinds = onnx.TensorProto
     counted = (kinds.INT8, kinds.INT16, kinds.INT32, kinds.INT64, kinds.UINT8, kinds.UINT16, kinds.UINT32, kinds.UINT64)
-    uses, tables, known = Uses.of(model.graph), _tables(model.graph), lengths(model, before, batched)
+    uses, known = Uses.of(model), lengths(model, before, batched)
+    tables = _tables(uses)
     found: dict[str, Role] = {}
     for value in fed(model):
         tensor = value.type.tensor_type
@@ -109,10 +110,11 @@ def _array(tensor: Any) -> Any:
     return onnx.numpy_helper.to_array(tensor)
 
 
-def _tables(graph: Any) -> dict[str, Any]:
+def _tables(uses: Uses) -> dict[str, Any]:
     """Return the tensors that the file holds by every name that they go by."""
-    tables = stored_tensors(graph)
-    for node in nodes_of(graph):
-        if node.op_type in STORED_AS and node.input and node.input[0] in tables:
-            tables[node.output[0]] = tables[node.input[0]]
+    tables = dict(uses.stored)
+    for name, tensor in uses.stored.items():
+        for node, place in uses.after(name, STORED_AS):
+            if node.op_type in STORED_AS and place == 0:
+                tables[node.output[0]] = tensor
     return tables
