@@ -103,3 +103,22 @@ def encoder() -> Any:
     inputs = [value(name, ["batch_size", "sequence"], INT64) for name in names]
     tables = {"words": weights(50, 4), "types": weights(2, 4), "places": weights(16, 4)}
     return model(nodes, inputs, [value("y", ["batch_size", "sequence", 4])], **tables, last=np.array([-1]))
+
+
+def detector(most: int = 300, shape: Axes = ("kept", 4)) -> Any:
+    """Return a model as a detector is, with non-maximum suppression inside: `boxes`, `scores`, and `all` its scores."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["corners"]),
+        helper.make_node("ReduceMean", ["x"], ["all"], axes=[2], keepdims=0),
+        helper.make_node("Unsqueeze", ["all", "one"], ["classes"]),
+        helper.make_node("NonMaxSuppression", ["corners", "classes", "most", "overlap", "threshold"], ["selected"]),
+        helper.make_node("Gather", ["selected", "two"], ["places"], axis=1),
+        helper.make_node("Squeeze", ["corners", "zero"], ["flat_corners"]),
+        helper.make_node("Squeeze", ["all", "zero"], ["flat_scores"]),
+        helper.make_node("Gather", ["flat_corners", "places"], ["boxes"]),
+        helper.make_node("Gather", ["flat_scores", "places"], ["scores"]),
+    ]
+    outputs = [value("boxes", shape), value("scores", shape and shape[:1]), value("all", ["batch", None])]
+    numbers = {"zero": np.array([0]), "one": np.array([1]), "two": np.array(2), "most": np.array([most])}
+    limits = {"overlap": np.array([0.9], np.float32), "threshold": np.array([0], np.float32)}
+    return model(nodes, [value("x", ["batch", 40, 8])], outputs, w=weights(8, 4), **numbers, **limits)

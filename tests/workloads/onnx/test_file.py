@@ -169,7 +169,7 @@ def test_outputs_that_are_drawn_are_known() -> None:
     model.graph.node.append(onnx.helper.make_node("RandomNormalLike", ["y"], ["noise"], seed=1.0))
     model.graph.output.append(onnx.helper.make_tensor_value_info("noise", onnx.TensorProto.FLOAT, [2, 3]))
     onnx.save(model, "net.onnx")
-    assert _export(_case()).random == ("output 1",)
+    assert _export(_case()).random == ("output[1]",)
     del model.graph.output[0]
     onnx.save(model, "net.onnx")
     with pytest.raises(UsageError, match="all of its outputs depend on them, so that none can be verified"):
@@ -184,7 +184,7 @@ def test_dropout_in_training_mode_draws() -> None:
     model.graph.node.append(onnx.helper.make_node("Dropout", ["y", "ratio", "training"], ["dropped"]))
     model.graph.output.append(models.value("dropped", [2, 3]))
     onnx.save(model, "net.onnx")
-    assert _export(_case()).random == ("output 1",)
+    assert _export(_case()).random == ("output[1]",)
 
 
 def test_a_batch_size_hidden_in_an_operator_is_refused() -> None:

@@ -31,6 +31,7 @@ from pytest_ngraph.workloads.onnx.graph import (
     write,
 )
 from pytest_ngraph.workloads.onnx.nodes import fed
+from pytest_ngraph.workloads.onnx.rows import data_dependent
 from pytest_ngraph.workloads.randomness import changing
 
 if TYPE_CHECKING:
@@ -107,11 +108,14 @@ class OnnxFile:
         outputs = _reference(path, values, case, custom_ops, contradiction, {} if source else drawn, calls=calls)
         save_arrays(folder / "reference.npz", outputs[0])
         random = _random(outputs, case)
+        unusual = onnx_values.unusual(model)
+        names = _names(outputs[0])
+        rows = () if unusual else data_dependent(model, outputs[0], names, case.batch_size)
         if has_control_flow(model) and runtime.refusal(path, custom_ops, optimized=True):
             # ONNX Runtime folds a condition on sizes that are known, and then checks the branch that is not taken.
             reopen(model, *open_axes)
             files = write(model, path)
-        if unusual := onnx_values.unusual(model):
+        if unusual:
             onnx_values.save(folder, values, unusual)
         own = precisions(model) if case.precision == FP32 else ()
         if own == (FP32,):
@@ -125,7 +129,8 @@ class OnnxFile:
             inputs_digest=inputs_digest,
             model=Model(parameters=parameters(model)),
             drawn=drawn,
-            output_names=_names(outputs[0]) if random else (),
+            output_names=names if random or rows else (),
+            data_dependent=rows,
             random=random,
             precisions=own,
             input_types=_types(values) if own and not unusual else (),
@@ -153,7 +158,7 @@ def _random(calls: Sequence[list[Array]], case: Case) -> tuple[str, ...]:
 
 
 def _names(outputs: Sequence[Array]) -> tuple[str, ...]:
-    return tuple(f"output {index}" for index in range(len(outputs)))
+    return tuple(f"output[{index}]" for index in range(len(outputs)))
 
 
 def _neighbours(path: Path) -> str:

@@ -184,8 +184,8 @@ def _all_nodes(model: Any) -> Iterator[Any]:
 def infer_shapes(model: Any) -> str:
     """Infer the shapes of all values again, in place. Return what contradicts itself; empty where nothing does.
 
-    Call it when the inputs' axes are fixed. Shapes that the file has at other sizes are removed. An output for which
-    the file states no shape gets the one that was inferred.
+    Call it when the inputs' axes are fixed. Shapes that the file has at other sizes are removed. Outputs get what was
+    inferred where the file states no shape, or leaves an axis open.
     """
     import onnx
 
@@ -197,8 +197,7 @@ def infer_shapes(model: Any) -> str:
         return first_line(error)
     model.graph.value_info.extend(inferred.graph.value_info)
     for value, known in zip(model.graph.output, inferred.graph.output, strict=True):
-        if _lacks_shape(value):
-            value.CopyFrom(known)
+        value.CopyFrom(known)
     return ""
 
 
@@ -212,11 +211,6 @@ def reopen(model: Any, inputs: list[Any], outputs: list[Any]) -> None:
     for field, values in (("input", inputs), ("output", outputs), ("value_info", [])):
         model.graph.ClearField(field)
         getattr(model.graph, field).extend(values)
-
-
-def _lacks_shape(value: Any) -> bool:
-    kind = value.type.WhichOneof("value")
-    return kind is None or (kind == "tensor_type" and not value.type.tensor_type.HasField("shape"))
 
 
 def _float_types() -> dict[int, str]:

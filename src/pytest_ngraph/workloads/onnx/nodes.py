@@ -25,10 +25,15 @@ def fed(model: Any) -> list[Any]:
 def nodes_of(graph: Any) -> Iterator[Any]:
     """Yield the nodes of a graph and of the graphs nested in it."""
     for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for nested in (attribute.g, *attribute.graphs):
-                yield from nodes_of(nested)
+        yield from nodes_in(node)
+
+
+def nodes_in(node: Any) -> Iterator[Any]:
+    """Yield a node and those of the graphs nested in it."""
+    yield node
+    for attribute in node.attribute:
+        for nested in (attribute.g, *attribute.graphs):
+            yield from nodes_of(nested)
 
 
 def stored_tensors(graph: Any) -> dict[str, Any]:
