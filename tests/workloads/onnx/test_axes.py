@@ -161,6 +161,39 @@ def test_minus_one_and_zero_are_open(axes: list[Any]) -> None:
     assert shapes_of(models.sums(x=axes)) == [(2, 4)]
 
 
+@pytest.mark.parametrize(
+    ("formula", "size"), [("past + 1", 5), ("past+length", 7), ("2*past - length", 5), ("past * length", 12)]
+)
+def test_an_axis_called_by_a_formula_is_computed_from_the_sizes_in_it(formula: str, size: int) -> None:
+    """As the mask of a decoder with a cache, whichever input comes first."""
+    model = models.sums(mask=["batch", formula], past=["batch", "past", 8], ids=["batch", "length"])
+    assert shapes_of(model, sizes={"past": 4, "length": 3}) == [(2, size), (2, 4, 8), (2, 3)]
+
+
+def test_a_formula_may_be_of_the_batch_and_is_it_where_its_names_are_not_known() -> None:
+    assert shapes_of(models.sums(x=["batch*2", 8], y=["batch", 16]), batch_size=3) == [(6, 8), (3, 16)]
+    marked = models.sums(x=["parts*2", 8], y=[5, "parts"])
+    assert shapes_of(marked, batch_size=3, shapes={"y": (5, "batch")}) == [(6, 8), (5, 3)]
+    assert shapes_of(models.sums(x=["N*2", 8]), batch_size=3) == [(3, 8)]
+
+
+def test_the_names_in_formulas_are_asked_for() -> None:
+    model = models.sums(mask=["batch", "past + length"], past=["batch", "past", 8])
+    assert refusal(model) == (
+        "net.onnx leaves open: axis 1 of 'mask' (past + length), axis 1 of 'past' (past). Give their sizes in the "
+        'mark, for example sizes={"past": 128, "length": 128}.'
+    )
+    assert shapes_of(model, sizes={"past": 128, "length": 128}) == [(2, 256), (2, 128, 8)]
+
+
+@pytest.mark.parametrize("odd", ["past/2", "past-1", "floor(past)", "4", "0", "past - 5"])
+def test_what_is_no_formula_is_asked_for_as_it_is_written(odd: str) -> None:
+    model = models.sums(past=["batch", "past"], mask=["batch", odd])
+    said = f"leaves open: axis 1 of 'mask' ({odd}). Give their sizes in the mark, for example shapes="
+    assert said in refusal(model, sizes={"past": 4})
+    assert shapes_of(model, sizes={"past": 4}, shapes={"mask": ("batch", 3)}) == [(2, 4), (2, 3)]
+
+
 @pytest.mark.parametrize("axis", ["past", None, -1])
 def test_an_axis_may_have_the_size_zero(axis: models.Axis) -> None:
     """As the cache of a decoder's first step."""

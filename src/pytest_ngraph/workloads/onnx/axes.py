@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.case import BATCH, RESERVED
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads.onnx.formulas import NAME, names_in, size_of
 from pytest_ngraph.workloads.onnx.nodes import Uses, fed
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class _Axes:
         for _, _, axis in self._axes():
             if axis.dim_value < 1:  # some exporters write -1 or 0 for an open axis
                 axis.ClearField("dim_value")
-        self._named = {name for _, _, axis in self._axes() if (name := name_of(axis))}
+        self._named = {name for _, _, axis in self._axes() for name in names_in(axis.dim_param)}
         for name in self._named - set(self._sizes):
             if (argument := self._argument_of(name)) in self._sizes and argument not in self._texts():
                 self._sizes[name] = self._sizes.pop(argument)
@@ -80,7 +81,8 @@ class _Axes:
         for name, shape in self._shapes.items():
             self._give(self._inputs[name], shape)
         self._take_batch()
-        for value, index, axis in self._axes():
+        self.symbols |= dict.fromkeys(self._batch_names, self.case.batch_size)
+        for value, index, axis in sorted(self._axes(), key=lambda each: _is_formula(each[2])):
             if is_open(axis):
                 self._settle(value, index, axis)
         self._refuse_open()
@@ -89,8 +91,8 @@ class _Axes:
             self._check_fixed_batch()
         for value in self.model.graph.output:
             for axis in value.type.tensor_type.shape.dim:
-                if (name := name_of(axis)) in self.symbols:
-                    axis.dim_value = self.symbols[name]
+                if (size := size_of(axis.dim_param, self.symbols)) is not None:
+                    axis.dim_value = size
 
     def _add_axes(self, value: Any) -> None:
         """Give an input for which the file states no shape as many open axes as the user says that it has."""
@@ -173,11 +175,10 @@ class _Axes:
     def _settle(self, value: Any, index: int, axis: Any) -> None:
         """Set an axis where its name, its place or the graph says its size."""
         name, rank = name_of(axis), len(value.type.tensor_type.shape.dim)
-        if name in self._batch_names or (index == 0 and not name):
-            size: int | None = self.case.batch_size
+        size = size_of(axis.dim_param, self.symbols)
+        if name in self._batch_names or (index == 0 and not name and size is None):
+            size = self.case.batch_size
             self.batched.setdefault(value.name, index)
-        else:
-            size = self.symbols.get(name)
         if size is None:
             size = self._uses.size_of(value.name, index, rank)
         if size is None and len(self.given.get(value.name, ())) == rank:
@@ -190,7 +191,7 @@ class _Axes:
     def _refuse_open(self) -> None:
         """Raise `UsageError` for all axes that are still open, with the line to write."""
         left = [
-            f"axis {index} of {value.name!r} ({name_of(axis) or 'unnamed'})"
+            f"axis {index} of {value.name!r} ({axis.dim_param or 'unnamed'})"
             for value, index, axis in self._axes()
             if is_open(axis)
         ]
@@ -220,9 +221,10 @@ class _Axes:
         axes = value.type.tensor_type.shape.dim
         numbers = [EXAMPLE_IMAGE if len(axes) == 4 and index > 1 else EXAMPLE for index in range(len(axes))]
         left = [index for index, axis in enumerate(axes) if is_open(axis)]
-        arguments = {index: self._argument_of(name_of(axes[index])) for index in left}
-        if all(arguments.values()):
-            return {name: numbers[index] for index, name in arguments.items()}, ()
+        unknown = {i: [name for name in names_in(axes[i].dim_param) if name not in self.symbols] for i in left}
+        arguments = {index: [*map(self._argument_of, names)] for index, names in unknown.items()}
+        if all(names and all(names) for names in arguments.values()):
+            return {name: numbers[index] for index, names in arguments.items() for name in names}, ()
         shape: list[int | str] = [numbers[i] if i in left else axis.dim_value for i, axis in enumerate(axes)]
         if value.name in self.batched:
             shape[self.batched[value.name]] = BATCH
@@ -262,7 +264,11 @@ def is_open(axis: Any) -> bool:
 def name_of(axis: Any) -> str:
     """Return the name by which a case can set an axis; empty for one without, or with a formula such as `n + 1`."""
     name: str = axis.dim_param
-    return name if re.fullmatch(r"[A-Za-z_][\w.]*", name) else ""
+    return name if re.fullmatch(NAME, name) else ""
+
+
+def _is_formula(axis: Any) -> bool:
+    return bool(axis.dim_param) and not name_of(axis)
 
 
 def _shown(value: Any) -> str:
