@@ -49,6 +49,15 @@ def test_a_folder_that_could_not_check_itself_is_refused(folders: Path) -> None:
         written(folders, output_names=("output['y']",), random=("output['y']",))
 
 
+def test_a_model_that_keeps_a_state_is_refused(folders: Path) -> None:
+    """Compilers disagree: some keep the state from call to call, others answer with that of the sample forever."""
+    message = (
+        r"^each call of net writes into keys, and its outputs depend on what was there before, .* before it reads it"
+    )
+    with pytest.raises(Unsupported, match=message):
+        written(folders, written=("keys", "calls"), state=("keys",))
+
+
 def test_a_folder_that_cannot_be_written_is_one_line(folders: Path) -> None:
     (folders / "out").rmdir()
     with pytest.raises(Unsupported, match=r"^its folder cannot be written: No such file or directory$"):

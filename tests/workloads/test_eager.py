@@ -9,6 +9,8 @@ import pytest
 
 from pytest_ngraph.case import Case, Scalar
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.workloads import build
+from pytest_ngraph.workloads.eager import eager_outputs
 from pytest_ngraph.workloads.export import export
 
 if TYPE_CHECKING:
@@ -59,6 +61,35 @@ def test_an_object_that_each_call_changes_is_refused(how: str, tmp_path: Path) -
 @pytest.mark.parametrize("how", ["writes the same", "fills once", "reads"])
 def test_an_object_that_is_the_same_after_each_call_stays(how: str, tmp_path: Path) -> None:
     assert export(_case("attending", how=how), tmp_path).random == ()
+
+
+@pytest.mark.parametrize(
+    ("how", "written", "state"),
+    [
+        ("counts", ("calls",), ()),
+        ("fills once", (), ()),
+        ("keeps what it has seen", (), ()),
+        ("fills", ("padded",), ()),
+        ("fills a part", ("padded",), ("padded",)),
+        ("fills a part of an attribute", ("attribute",), ("attribute",)),
+        ("indexes", ("calls",), ("calls",)),
+    ],
+)
+def test_what_each_call_writes_into_and_whether_outputs_depend_on_it(
+    how: str, written: tuple[str, ...], state: tuple[str, ...], tmp_path: Path
+) -> None:
+    artifact = export(_case("writing", how=how), tmp_path)
+    assert (artifact.written, artifact.state) == (written, state)
+
+
+@pytest.mark.parametrize("how", ["fills a part", "indexes"])
+def test_what_a_module_keeps_is_as_its_calls_left_it(how: str, tmp_path: Path) -> None:
+    case = _case("writing", how=how)
+    built = build(case)
+    eager_outputs(built, case)
+    buffers = dict(built.module.named_buffers())
+    assert buffers["calls"] == 0
+    assert buffers["padded"].sum() == (120 if how == "fills a part" else 0)
 
 
 @pytest.mark.parametrize("form", ["conjugate", "imaginary"])

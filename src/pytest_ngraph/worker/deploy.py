@@ -14,10 +14,13 @@ from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.serving.requirements import FILE, elsewhere, install_bytes, requirements
 from pytest_ngraph.serving.script import INPUTS, REFERENCE, SCRIPT, script
+from pytest_ngraph.wording import listed
 from pytest_ngraph.workloads.comparing import smallest_mask
 from pytest_ngraph.workloads.verify import allowed_in, coarsest
 
 Outputs = Callable[[], Sequence[Array]]
+MOST_NAMED = 4
+"""Buffers that a message names."""
 
 
 def deploy(
@@ -50,6 +53,12 @@ def _deploy(
         raise Unsupported(
             f"{case.workload} draws {', '.join(artifact.random)} at random in each call, so that a folder could not "
             "check itself. Let forward take what it draws as an input, and measure that."
+        )
+    if artifact.state:
+        raise Unsupported(
+            f"each call of {case.workload} writes into {listed(artifact.state, MOST_NAMED)}, and its outputs depend on "
+            "what was there before, so that a folder would answer from the sample inputs, or from those of another "
+            "caller. Let forward take it as an input and return what it becomes, or write all of it before it reads it."
         )
     found = serving.deploy(case.compiler, compilers.resolve(case.compiler), artifact, target, compiled, folder)
     artifact_bytes = _bytes_read(found, folder)

@@ -82,6 +82,8 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         model=count(built, case.batch_size),
         hidden=tuple(near_zero),
         random=outputs.random,
+        written=outputs.written,
+        state=outputs.state,
         quantized=is_quantized(built.module),
     )
     if built.as_is:

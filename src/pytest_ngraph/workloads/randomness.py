@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import counted, first_line
+from pytest_ngraph.workloads import state
 from pytest_ngraph.workloads.structure import Leaf, leaves
 from pytest_ngraph.workloads.tensors import flatten, to_array
 
@@ -23,11 +24,15 @@ class Outputs(NamedTuple):
         returned: as it is. A later call may change its tensors, if the module keeps them.
         arrays: its tensors, as the first call left them.
         random: paths of those that a second call gives other values.
+        written: buffers and attributes that each call writes into.
+        state: those that each call changes, if outputs depend on what they held before.
     """
 
     returned: object
     arrays: list[Array]
     random: tuple[str, ...]
+    written: tuple[str, ...]
+    state: tuple[str, ...]
 
 
 def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
@@ -45,21 +50,32 @@ def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
     """
     import torch
 
-    before, state = torch.get_rng_state(), _state(module)
+    before, first = torch.get_rng_state(), state.held(module)
     returned = call()
     found = list(leaves(returned, "output"))
     arrays = [_array(leaf).copy() for leaf in found]
     draws = not torch.equal(before, torch.get_rng_state())
-    changed = [name for name, now in _state(module).items() if not (name in state and now.is_still(state[name]))]
-    refusal = _DRAWS if draws else _KEEPS.format(changed[0]) if changed else _DIFFERS
+    second = state.held(module)
+    buffers = [name for name, each in state.changed(first, second).items() if each.held.is_buffer]
+    refusal = _DRAWS if draws else _KEEPS.format(buffers[0]) if buffers else _DIFFERS
     names = tuple(leaf.path for leaf in found)
     again = flatten(call()) if arrays else []
+    changed = state.changed(second, state.held(module))  # the first call may fill what later ones only read
     if len(again) != len(arrays):
         raise UsageError(
             f"it returns {counted(len(arrays), 'tensor')} in a first call and {len(again)} in a second one with the "
             "same inputs, so that its outputs cannot be verified. Let forward return as many in each call."
         )
-    return Outputs(returned, arrays, changing(arrays, again, names, refusal))
+    random = changing(arrays, again, names, refusal)
+    keeps = bool(changed) and not random and state.decides(changed, call, arrays, names)
+    return Outputs(
+        returned,
+        arrays,
+        random,
+        # The program forgets the tensors that the module's code assigns to its attributes.
+        written=tuple(name for name, each in changed.items() if each.in_place or each.held.is_buffer),
+        state=tuple(changed) if keeps else (),
+    )
 
 
 def _array(leaf: Leaf) -> Array:
@@ -72,22 +88,6 @@ def _array(leaf: Leaf) -> Array:
             f"its {leaf.path} ({kind}) cannot be compared ({first_line(error)}). Let forward return a dense tensor of "
             "a type that NumPy has, such as x.to_dense(), x.dequantize() or x.to(torch.complex64)."
         ) from error
-
-
-class _Buffer(NamedTuple):
-    """A buffer, and how often it was changed in place, as far as PyTorch counts it."""
-
-    tensor: torch.Tensor
-    version: int
-
-    def is_still(self, before: _Buffer) -> bool:
-        return self.tensor is before.tensor and self.version == before.version
-
-
-def _state(module: torch.nn.Module) -> dict[str, _Buffer]:
-    """Return the module's buffers, by name."""
-    buffers = dict(module.named_buffers())
-    return {name: _Buffer(each, 0 if each.is_inference() else each._version) for name, each in buffers.items()}
 
 
 def changing(first: Sequence[Array], second: Sequence[Array], names: Sequence[str], refusal: str) -> tuple[str, ...]:

@@ -123,6 +123,41 @@ class Written(nn.Module):
         return self.keys.sum(1)
 
 
+class Writing(nn.Module):
+    """Writes into a buffer, or into an attribute, in each call."""
+
+    calls: torch.Tensor
+    padded: torch.Tensor
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how, self.linear = how, nn.Linear(64, 64)
+        self.register_buffer("calls", torch.zeros((), dtype=torch.long))
+        self.register_buffer("padded", torch.zeros(2, 64))
+        self.attribute, self.seen = torch.zeros(2, 64), torch.zeros(2, 64)
+        self.once: torch.Tensor | None = None
+
+    def forward(self, x: torch.Tensor) -> Any:
+        if self.how == "counts":
+            self.calls += 1
+        elif self.how == "fills once" and self.once is None:
+            self.once = self.padded.fill_(2)
+        elif self.how == "keeps what it has seen":
+            self.seen = x
+        elif self.how == "fills":
+            x = self.padded.copy_(x)
+        elif self.how == "fills a part":
+            self.padded[:, :60] = x[:, :60]
+            x = self.padded
+        elif self.how == "fills a part of an attribute":
+            self.attribute[:, :60] = x[:, :60]
+            x = self.attribute
+        elif self.how == "indexes":
+            x = x + self.padded[:1][self.calls]
+            self.calls.mul_(1)
+        return self.linear(x)
+
+
 class Cache:
     """Holds what earlier tokens were. Plain objects like this one are no inputs."""
 
@@ -157,6 +192,10 @@ class Attending(nn.Module):
 
 def written() -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
     return Written(), (torch.ones(1, 4), torch.tensor([1]))
+
+
+def writing(how: str) -> tuple[nn.Module, torch.Tensor]:
+    return Writing(how), torch.ones(2, 64)
 
 
 def attending(how: str) -> tuple[nn.Module, tuple[torch.Tensor, Cache]]:
