@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 from served import Deploy, conv
 
@@ -33,6 +36,38 @@ def test_threads_of_a_service_get_their_own_outputs(compiler: str, deploy: Deplo
     command = [sys.executable, "-I", "-c", SIDE_BY_SIDE, str(deploy(conv(compiler)))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stdout == "[True, True]\n", done.stderr
+
+
+@pytest.fixture
+def serve(deploy: Deploy, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Case], dict[str, Any]]]:
+    """Return a function that deploys a case and runs its `serve.py` in this process, which is PyTorch's."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "8")  # so that `load` leaves this process's allocator as it is
+    threads = torch.get_num_threads()
+
+    def names(case: Case) -> dict[str, Any]:
+        file = deploy(case) / "serve.py"
+        found: dict[str, Any] = {"__file__": str(file), "__name__": "serve"}
+        exec(file.read_text(), found)  # noqa: S102
+        return found
+
+    yield names
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("compiler", ["identity", "torchscript"])
+@pytest.mark.parametrize("workload", ["nets_of_views:learned_conjugate", "odd_nets:nested"])
+def test_writing_into_an_answer_changes_neither_the_model_nor_the_inputs(
+    workload: str, compiler: str, serve: Callable[[Case], dict[str, Any]]
+) -> None:
+    """Their outputs are also a learned parameter, and the inputs themselves."""
+    served = serve(Case(workload=workload, compiler=compiler, batch_size=2))
+    model, inputs = served["load"](), served["samples"]()
+    for output in served["answer"](model, inputs):
+        output[...] = 0
+    assert all(map(np.array_equal, inputs, served["samples"]()))
+    for output, expected in zip(served["answer"](model, inputs), served["arrays"]("reference.npz"), strict=True):
+        np.testing.assert_allclose(output, expected, atol=1e-6)
 
 
 TRANSPOSED = """

@@ -46,7 +46,7 @@ def answer(model, inputs):
 
 
 def values(tensor):
-    """Return an output as an array, also a learned parameter, and what is only marked as a conjugate."""
+    """Return an output as an array of its own, also a weight or an input, and what is only marked as a conjugate."""
 {given_back}
     return tensor.resolve_conj().resolve_neg().numpy()
 '''
@@ -176,9 +176,9 @@ def _serving(
     if lower:
         constants = f"TYPES = [{', '.join(map(str, types))}]  # NumPy lacks bfloat16\n\n\n"
         tensors = "[torch.from_numpy(array).contiguous().to(dtype) for array, dtype in zip(inputs, TYPES)]"
-    given_back = "    tensor = tensor.detach()"
-    if (device := kinds.device(target)) != "cpu":
-        given_back += ".cpu()"
+    device = kinds.device(target)
+    given_back = f"    tensor = tensor.detach().{'clone' if device == 'cpu' else 'cpu'}()"
+    if device != "cpu":
         tensors = tensors.replace(" for ", f'.to("{device}") for ', 1)
     if device == "cuda":
         load = AS_MEASURED + load
