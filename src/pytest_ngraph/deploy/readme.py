@@ -143,7 +143,7 @@ def _callers(serving: Serving) -> str:
     """Return whether threads of a service answer side by side."""
     if serving.streams > 1 or serving.concurrent:
         return "Several threads may call `answer` at a time."
-    return "Several threads may call `answer`. The runtime takes one call at a time, so `serve.py` answers in turn."
+    return "Several threads may call `answer`. It takes one call at a time, so `serve.py` answers in turn."
 
 
 def _device(target: Target) -> str:

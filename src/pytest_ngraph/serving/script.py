@@ -114,7 +114,7 @@ def seconds(model, inputs, calls):
     for _ in range(calls):
         answer(model, inputs)
     return time.perf_counter() - started'''
-LOCK = "LOCK = threading.Lock()  # the runtime takes one call at a time\n"
+LOCK = "LOCK = threading.Lock()  # the model takes one call at a time\n"
 LOCKED = """
 
 

@@ -75,6 +75,13 @@ def test_operators_of_ones_own_are_code_that_the_folder_lacks(exported: Export, 
         deployed(own, CPU, tmp_path, tmp_path)
 
 
+def test_a_model_that_writes_into_a_buffer_answers_one_call_at_a_time(exported: Export, tmp_path: Path) -> None:
+    case = Case(workload="nets_with_state:writing", compiler="identity", batch_size=2, model_args=(("how", "fills"),))
+    assert not deployed(exported(case), CPU, tmp_path, tmp_path).concurrent
+    with pytest.raises(Unsupported, match="writing writes into padded in each call, and calls side by side would read"):
+        deployed(exported(case), Target(cores=(0, 1), objective="throughput"), tmp_path, tmp_path)
+
+
 @pytest.mark.parametrize("compiler", ["tensorrt", "tensorrt_rtx"])
 def test_tensorrt_without_a_gpu_to_try_it_on(exported: Export, tmp_path: Path, compiler: str) -> None:
     (compiled := tmp_path / "compiled").mkdir()

@@ -13,6 +13,7 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers import kinds, program, pytorch
 from pytest_ngraph.compilers.serving import Serving, is_bf16
 from pytest_ngraph.errors import Unsupported
+from pytest_ngraph.wording import listed
 from pytest_ngraph.workloads.flat import takes_tensors
 from pytest_ngraph.workloads.tensors import dtype
 
@@ -70,6 +71,8 @@ LAYOUT = """    for weight in (*model.parameters(), *model.buffers()):
         if weight.ndim == 4:
             weight.data = weight.data.contiguous(memory_format=torch.channels_last)
 """
+MOST_NAMED = 4
+"""Buffers that a message names."""
 PROGRAM_FILE, WEIGHTS_FILE = "program.pt2", "weights.pt"
 QUANTIZED = "import torch.ao.quantization.fx._decomposed  # the operators of the quantized program"
 
@@ -164,8 +167,15 @@ def _serving(
         takes_any: as in `Serving`.
 
     Raises:
-        Unsupported: the program has operators that the user's own files define.
+        Unsupported: the program has operators that the user's own files define, or calls side by side would write into
+            the same buffer.
     """
+    streams = target.threads if target.objective == "throughput" else 1
+    if artifact.written and streams > 1:
+        raise Unsupported(
+            f"{artifact.case.workload} writes into {listed(artifact.written, MOST_NAMED)} in each call, and calls side "
+            "by side would read what another has written. Measure and deploy the objective latency"
+        )
     if artifact.calls_own_code:
         homes = ", ".join(artifact.operators)
         raise Unsupported(f"{homes} defines operators of its program, and serve.py has no code of yours")
@@ -189,7 +199,6 @@ def _serving(
         given = "*(each.contiguous(memory_format=torch.channels_last) if each.ndim == 4 else each for each in tensors)"
     lines = ("import torch", *imports, *(f"import {library}" for library in artifact.operators))
     first = "    require(inputs)\n" if takes_any else ""
-    streams = target.threads if target.objective == "throughput" else 1
     return Serving(
         libraries=tuple(dict.fromkeys(line.split()[1].partition(".")[0] for line in lines)),
         imports=("import ctypes", "import os", *lines),
@@ -199,7 +208,7 @@ def _serving(
         files=files,
         threads=1 if streams > 1 else None,
         streams=streams,
-        concurrent=True,
+        concurrent=not artifact.written,
         takes_any=takes_any,
     )
 
