@@ -70,6 +70,26 @@ def test_writing_into_an_answer_changes_neither_the_model_nor_the_inputs(
         np.testing.assert_allclose(output, expected, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(workload="nets_of_views:started", compiler="identity", batch_size=2),
+        Case(workload="nets_of_views:started", compiler="torchscript", batch_size=2),
+        Case(workload="test_resnet", compiler="identity", batch_size=2),
+    ],
+    ids=["program", "script", "module"],
+)
+def test_inputs_of_other_shapes_and_types_are_an_error(case: Case, serve: Callable[[Case], dict[str, Any]]) -> None:
+    """A trace has the batch size among its constants, and would broadcast."""
+    if case.workload == "test_resnet":
+        pytest.importorskip("timm")
+    served = serve(case)
+    model, (x,) = served["load"](), served["samples"]()
+    for given in ([x[:1]], [x.astype(np.float64)], [x, x]):
+        with pytest.raises(ValueError, match="the model takes"):
+            served["answer"](model, given)
+
+
 TRANSPOSED = """
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -53,3 +53,18 @@ class LearnedConjugate(nn.Module):
 
 def learned_conjugate(batch_size: int) -> tuple[nn.Module, torch.Tensor]:
     return LearnedConjugate(), torch.rand(batch_size, 8)
+
+
+class Started(nn.Module):
+    """Starts from a hidden state of zeros, one row for each sample."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start = nn.Parameter(torch.rand(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * (self.start + torch.zeros(x.shape[0], 4))
+
+
+def started(batch_size: int) -> tuple[nn.Module, torch.Tensor]:
+    return Started(), torch.rand(batch_size, 4)

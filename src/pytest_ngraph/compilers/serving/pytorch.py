@@ -39,7 +39,8 @@ def keep_freed_memory():
 
 def answer(model, inputs):
     """Return the outputs, a list of arrays."""
-{first}    tensors = {tensors}
+    require(inputs)
+    tensors = {tensors}
     with torch.inference_mode():
         outputs = model({given})
         outputs = [outputs] if isinstance(outputs, torch.Tensor) else outputs
@@ -83,7 +84,7 @@ def deploy_package(artifact: Artifact, target: Target, package: Path, folder: Pa
     files = {package.name: "AOTInductor's package: a shared library with the weights, for this processor"}
     further = "" if LACKS_RUNNERS.match(version("torch")) else ", 1, -1"
     load = PACKAGE.format(file=package.name, further=further)
-    return _serving(artifact, target, load, files, given="tensors", takes_any=True)
+    return _serving(artifact, target, load, files, given="tensors")
 
 
 def deploy_script(
@@ -157,14 +158,12 @@ def _serving(
     imports: Iterable[str] = (),
     given: str = "*tensors",
     channels_last: bool = False,
-    takes_any: bool = False,
 ) -> Serving:
     """Return how a callable answers that takes and gives tensors.
 
     Args:
         load: the lines of `load` that make it, `model`.
         given: its arguments, made from the list `tensors`.
-        takes_any: as in `Serving`.
 
     Raises:
         Unsupported: the program has operators that the user's own files define, or calls side by side would write into
@@ -198,18 +197,15 @@ def _serving(
         load += LAYOUT
         given = "*(each.contiguous(memory_format=torch.channels_last) if each.ndim == 4 else each for each in tensors)"
     lines = ("import torch", *imports, *(f"import {library}" for library in artifact.operators))
-    first = "    require(inputs)\n" if takes_any else ""
     return Serving(
         libraries=tuple(dict.fromkeys(line.split()[1].partition(".")[0] for line in lines)),
         imports=("import ctypes", "import os", *lines),
-        code=CODE.format(
-            constants=constants, load=load.rstrip(), tensors=tensors, given=given, given_back=given_back, first=first
-        ),
+        code=CODE.format(constants=constants, load=load.rstrip(), tensors=tensors, given=given, given_back=given_back),
         files=files,
         threads=1 if streams > 1 else None,
         streams=streams,
         concurrent=not artifact.written,
-        takes_any=takes_any,
+        takes_any=True,
     )
 
 
