@@ -109,6 +109,33 @@ def test_inputs_may_lie_in_memory_in_another_way_than_when_it_was_measured(deplo
     assert done.stdout == "True\n"
 
 
+IN_A_THREAD = """
+import os, sys, threading
+sys.path.insert(0, sys.argv[1])
+import serve
+serve.THREADS = 1
+model, inputs = serve.load(), serve.samples()
+
+def request():
+    before = len(os.listdir("/proc/self/task"))
+    serve.answer(model, inputs)
+    print(len(os.listdir("/proc/self/task")) - before)
+
+thread = threading.Thread(target=request)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_any_thread_of_a_service_computes_with_the_measured_number_of_threads(deploy: Deploy) -> None:
+    """OpenMP keeps the number for each calling thread, and oneDNN's packed convolutions take it from there."""
+    command = [sys.executable, "-I", "-c", IN_A_THREAD, str(deploy(conv("torchscript")))]
+    variables = os.environ | {"OMP_NUM_THREADS": "3"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
+    assert done.stdout == "0\n", "helpers that the call has started"
+
+
 KEEPING = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])

@@ -40,6 +40,7 @@ def keep_freed_memory():
 def answer(model, inputs):
     """Return the outputs, a list of arrays."""
     require(inputs)
+    torch.get_num_threads()  # in each thread, the first call sets OpenMP's number of threads to PyTorch's
     tensors = {tensors}
     with torch.inference_mode():
         outputs = model({given})
