@@ -6,6 +6,7 @@ import ast
 import hashlib
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,15 @@ def test_a_mask_hides_no_error(tmp_path: Path) -> None:
 def test_outputs_of_other_kinds_agree(tmp_path: Path, expression: str, reference: object) -> None:
     done = run(written(tmp_path, expression, reference=reference), "--check")
     assert done.returncode == 0, done.stderr
+
+
+def test_halves_are_compared_without_a_warning() -> None:
+    names: dict[str, Any] = {"__file__": __file__, "__name__": "serve"}
+    exec(script(CASE, Serving(libraries=(), imports=(), code=CODE, files={}), [], 2, 1e-4), names)  # noqa: S102
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in ([1, -np.inf], 2):
+            assert names["difference"](np.array(values, np.float16), np.array(values, np.float32)) == 0
 
 
 @pytest.mark.parametrize("given", ["[]", "[x, x]", "[x.astype(int)]", "[x[:4]]"])
