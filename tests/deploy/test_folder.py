@@ -14,6 +14,9 @@ from synthetic import case, measured
 
 from pytest_ngraph.deploy import folder
 from pytest_ngraph.deploy.folder import _error_in, deploy, names_of
+from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.serving.launches import Place
 from pytest_ngraph.serving.written import Written
 
 OF_PYTORCH = """Traceback (most recent call last):
@@ -36,6 +39,15 @@ Could not find any similar ops to mine::slow.
 )
 def test_the_error_is_named_and_not_the_last_line(printed: str, error: str) -> None:
     assert _error_in(printed) == error
+
+
+def test_a_script_that_hangs_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "serve.py").write_text("import time\ntime.sleep(600)\n")
+    place = Place(folder=tmp_path, cores=this_machine().cores[:1])
+    with pytest.raises(
+        NgraphError, match=r"^net-mine is compiled, .* fails its check, .*: it took longer than 0\.2 s$"
+    ):
+        folder._run(place, "net-mine", 0.2, "--check")
 
 
 def test_what_libraries_print_is_no_type_of_an_output(tmp_path: Path) -> None:
@@ -77,7 +89,7 @@ def test_an_empty_folder_may_be_a_file_system_of_its_own(tmp_path: Path, monkeyp
     for name, answer in answers.items():
         monkeypatch.setattr(folder, name, lambda *_, answer=answer: answer)
     record: Any = SimpleNamespace(case=case("tvm", 1), follows_from={"graph": "g"})
-    anything: Any = SimpleNamespace(cores=(0,))
+    anything: Any = SimpleNamespace(cores=(0,), timeout_s=1.0)
     deploy(record, anything, anything, anything, mounted, anything)
     assert sorted(path.name for path in mounted.iterdir()) == ["README.md", "SHA256SUMS", "serve.py"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -67,8 +67,9 @@ def soon_checked() -> Iterator[None]:
         )
         return done
 
+    stand_in = SimpleNamespace(run=run, TimeoutExpired=subprocess.TimeoutExpired)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pytest_ngraph.deploy.folder.subprocess", SimpleNamespace(run=run))
+        patch.setattr("pytest_ngraph.deploy.folder.subprocess", stand_in)
         yield
 
 

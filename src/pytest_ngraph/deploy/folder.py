@@ -99,8 +99,8 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
             place = Place(
                 folder=building, cores=target.cores, variables=variables_of(building, target), packages=written.packages
             )
-            checked = _run(place, record.case.id, "--check")
-            written = _as_answered(written, _run(place, record.case.id))
+            checked = _run(place, record.case.id, settings.timeout_s, "--check")
+            written = _as_answered(written, _run(place, record.case.id, settings.timeout_s))
             costs = _costs(written, place, record, settings, progress)
             (building / README).write_text(readme(record, run, target, written, costs))
         if destination.exists():  # it may be the folder that the command runs in, which must stay
@@ -119,13 +119,22 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text(sums)
 
 
-def _run(place: Place, case: str, *options: str) -> str:
-    """Run the folder's own script and return what it printed. Raise `NgraphError` where it fails."""
+def _run(place: Place, case: str, timeout_s: float, *options: str) -> str:
+    """Run the folder's own script and return what it printed. Raise `NgraphError` where it fails, or takes longer."""
     command = [*place.command, SCRIPT, *options]
-    with on_cores(place.cores):
-        done = subprocess.run(
-            command, cwd=place.folder, env=place.environment, capture_output=True, text=True, check=False
-        )
+    try:
+        with on_cores(place.cores):
+            done = subprocess.run(
+                command,
+                cwd=place.folder,
+                env=place.environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=timeout_s,
+            )
+    except subprocess.TimeoutExpired:
+        raise _not_written(case, "fails its check", f"it took longer than {timeout_s:g} s") from None
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise _not_written(case, "fails its check", _error_in(said) if said else f"status {done.returncode}")
