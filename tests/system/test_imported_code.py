@@ -91,6 +91,41 @@ def test_an_installed_copy_must_be_as_the_working_tree(root: Path, environment: 
         refuse_outdated(project_path([], root), _imported(environment))
 
 
+def test_another_checkout_must_be_as_the_working_tree(root: Path, tmp_path: Path) -> None:
+    """An editable install of it, in the one environment of several worktrees."""
+    own, other = root / "src" / "nets" / "model.py", tmp_path / "other" / "src" / "nets" / "model.py"
+    for file in (own, other):
+        _written(file, "DEPTH = 2")
+    modules = {"nets.model": _module(other)}
+    refuse_outdated(project_path([], root), modules)
+    _written(own, "DEPTH = 20")
+    with pytest.raises(
+        UsageError,
+        match=r"nets\.model was imported from .*/other/src/.*, another checkout, which is not as .*model\.py",
+    ):
+        refuse_outdated(project_path([], root), modules)
+
+
+def test_what_is_imported_from_elsewhere_by_right_is_not_another_checkout(root: Path, tmp_path: Path) -> None:
+    """The working tree through a link, its other folders, what only a dependency has, and the standard library."""
+    for name in ("nets/__init__.py", "json/__init__.py", "__main__.py"):
+        _written(root / "src" / name, "OURS = 1")
+    for file in (root / "old" / "nets" / "__init__.py", tmp_path / "dependency" / "layers.py", tmp_path / "run.py"):
+        _written(file, "OTHERS = 1")
+    (tmp_path / "link").symlink_to(root)
+    modules = {
+        "nets": _module(tmp_path / "link" / "src" / "nets" / "__init__.py"),
+        "layers": _module(tmp_path / "dependency" / "layers.py"),
+        "json": sys.modules["json"],
+        "__main__": _module(tmp_path / "run.py"),
+    }
+    refuse_outdated(project_path([], root), modules)
+    refuse_outdated(project_path([], root), {"nets": _module(root / "old" / "nets" / "__init__.py")})
+    _written(root / "src" / "layers.py", "OURS = 1")
+    with pytest.raises(UsageError, match=r"^layers was imported"):
+        refuse_outdated(project_path([], root), modules)
+
+
 @pytest.mark.parametrize("layout", ["ml/src", "ml"])
 def test_a_copy_of_a_project_in_a_repository_of_several_is_refused_at_both_sides(
     root: Path, worktree: Path, environment: Path, layout: str, monkeypatch: pytest.MonkeyPatch

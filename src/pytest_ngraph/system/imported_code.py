@@ -1,5 +1,5 @@
 """Refuse what a process took from elsewhere than it was to: code and files of the head for the base, or the code of an
-installed copy."""
+installed copy or of another checkout for the head."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
@@ -64,19 +65,21 @@ def refuse_files(instead_of: Sequence[str | Path], read: Iterable[str]) -> None:
 
 
 def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) -> None:
-    """Raise `UsageError` if a module came from an installed copy that is not as in the working tree.
+    """Raise `UsageError` if a module came from an installed copy or another checkout that is not as the working tree.
 
     Args:
-        folders: where the working tree has its packages.
+        folders: where the working tree has its packages, its top folder among them.
         modules: what the process has imported (`sys.modules`).
     """
     in_tree = _names_in(folders)
-    for name, file, below in _installed(modules):
+    for name, file, below in chain(_installed(modules), _elsewhere(in_tree, modules)):
         for own in _in_tree(below, in_tree):
             if own.read_bytes() != Path(file).read_bytes():
+                what = "an installed copy" if IN_ENVIRONMENT.fullmatch(file) else "another checkout"
                 raise UsageError(
-                    f"{name} was imported from {file}, an installed copy, which is not as {own}: the copy would be "
-                    "measured in place of the working tree. Install it as editable (pip install -e .)"
+                    f"{name} was imported from {file}, {what}, which is not as {own}: it would be measured in place of "
+                    "the working tree. Install the working tree as editable (pip install -e .), or let pytest find it "
+                    "(the ini key pythonpath)"
                 )
 
 
@@ -128,6 +131,22 @@ def _installed(modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, str, st
         place = IN_ENVIRONMENT.fullmatch(file) if file.endswith(".py") else None
         if place and name.partition(".")[0] != PACKAGE_FOLDER.name:
             yield name, file, place[1]
+
+
+def _elsewhere(folders: Collection[Path], modules: Mapping[str, ModuleType]) -> Iterator[tuple[str, str, str]]:
+    """Yield modules that were imported from neither these folders nor an environment, as `_installed` does.
+
+    Their name says where the working tree has them. The standard library, and the script that was started, share names
+    with files of projects.
+    """
+    others = {PACKAGE_FOLDER.name, "__main__", *sys.stdlib_module_names}
+    for name, module in list(modules.items()):
+        file = str(getattr(module, "__file__", None) or "")
+        if not file.endswith(".py") or name.partition(".")[0] in others or IN_ENVIRONMENT.fullmatch(file):
+            continue
+        if not any(Path(resolved_code(file)).is_relative_to(folder) for folder in folders):
+            place = Path(*name.split("."))
+            yield name, file, str(place / "__init__.py") if file.endswith("__init__.py") else f"{place}.py"
 
 
 def _names_in(folders: Iterable[Path]) -> dict[Path, set[str]]:
