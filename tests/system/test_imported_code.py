@@ -126,6 +126,19 @@ def test_what_is_imported_from_elsewhere_by_right_is_not_another_checkout(root: 
         refuse_outdated(project_path([], root), modules)
 
 
+def test_data_of_an_installed_package_must_be_as_the_working_tree(root: Path, environment: Path) -> None:
+    """A network's configuration, say. What only one of the two has, and bytecode, makes no difference."""
+    for file, text in (("nets.py", "WIDTH = 64"), ("conf/net.yaml", "depth: 20"), ("__pycache__/nets.pyc", "ours")):
+        _written(root / "src" / "mine" / file, text)
+    for file, text in (("__pycache__/nets.pyc", "theirs"), ("conf/other.yaml", "depth: 4")):
+        _written(environment / "mine" / file, text)
+    imported = _imported(environment)
+    refuse_outdated([root / "src", root], imported)
+    _written(environment / "mine" / "conf" / "net.yaml", "depth: 2")
+    with pytest.raises(UsageError, match=r"mine was imported .*site-packages/mine, .*, which is not as .*net\.yaml"):
+        refuse_outdated([root / "src", root], imported)
+
+
 @pytest.mark.parametrize("layout", ["ml/src", "ml"])
 def test_a_copy_of_a_project_in_a_repository_of_several_is_refused_at_both_sides(
     root: Path, worktree: Path, environment: Path, layout: str, monkeypatch: pytest.MonkeyPatch

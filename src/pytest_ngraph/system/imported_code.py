@@ -67,20 +67,40 @@ def refuse_files(instead_of: Sequence[str | Path], read: Iterable[str]) -> None:
 def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) -> None:
     """Raise `UsageError` if a module came from an installed copy or another checkout that is not as the working tree.
 
+    Data count that lie in its package at both places: nobody knows which of them it has read.
+
     Args:
         folders: where the working tree has its packages, its top folder among them.
         modules: what the process has imported (`sys.modules`).
     """
     in_tree = _names_in(folders)
+    packages: dict[Path, Path] = {}
     for name, file, below in chain(_installed(modules), _elsewhere(in_tree, modules)):
         for own in _in_tree(below, in_tree):
             if own.read_bytes() != Path(file).read_bytes():
-                what = "an installed copy" if IN_ENVIRONMENT.fullmatch(file) else "another checkout"
-                raise UsageError(
-                    f"{name} was imported from {file}, {what}, which is not as {own}: it would be measured in place of "
-                    "the working tree. Install the working tree as editable (pip install -e .), or let pytest find it "
-                    "(the ini key pythonpath)"
-                )
+                raise _outdated(name, file, own)
+            if file.endswith(below) and os.sep in below:
+                top = below.count(os.sep) - 1
+                packages[own.parents[top]] = Path(file).parents[top]
+    for package, copy in packages.items():
+        for own in _data(package):
+            other = copy / own.relative_to(package)
+            if other.is_file() and not filecmp.cmp(own, other, shallow=False):
+                raise _outdated(package.name, str(copy), own)
+
+
+def _outdated(name: str, copy: str, own: Path) -> UsageError:
+    what = "an installed copy" if IN_ENVIRONMENT.fullmatch(copy) else "another checkout"
+    return UsageError(
+        f"{name} was imported from {copy}, {what}, which is not as {own}: it would be measured in place of the working "
+        "tree. Install the working tree as editable (pip install -e .), or let pytest find it (the ini key pythonpath)"
+    )
+
+
+def _data(package: Path) -> Iterator[Path]:
+    """Yield the files of a package that no import reads, but its code may."""
+    for folder, _, names in os.walk(package):
+        yield from (file for name in names if (file := Path(folder, name)).suffix not in (".py", ".pyi", ".pyc"))
 
 
 def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
