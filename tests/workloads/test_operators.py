@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -47,6 +49,18 @@ def test_what_a_library_defines_is_looked_for_where_the_workload_is(workload: st
 def test_operators_of_torchvision_are_its_own() -> None:
     pytest.importorskip("torchvision")
     assert homes(torch.export.export(Pooled(), (torch.rand(2, 4),)), "mine:pooled") == ("torchvision",)
+
+
+@pytest.mark.parametrize("file", ["ngraph_homes/__init__.py", None], ids=["package", "namespace package"])
+def test_what_a_namespace_of_the_users_package_has_may_be_defined_anywhere_in_it(
+    file: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a module that the workload's imports. Importing the package alone does not define it."""
+    package = ModuleType("ngraph_homes")
+    package.__file__ = file
+    monkeypatch.setitem(sys.modules, "ngraph_homes", package)
+    program = torch.export.export(Thrice(), (torch.ones(2),))
+    assert homes(program, "ngraph_homes.model:thrice") == ("ngraph_homes", "ngraph_homes.model")
 
 
 def test_an_artifact_says_where_the_operators_of_its_program_are_defined(tmp_path: Path) -> None:

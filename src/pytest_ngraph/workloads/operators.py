@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.system.relocation import IN_ENVIRONMENT
+
 if TYPE_CHECKING:
     import torch
 
@@ -19,7 +21,8 @@ def homes(program: torch.export.ExportedProgram, workload: str) -> tuple[str, ..
     Args:
         program: the program, in the process that exported it.
         workload: the name of the workload. The module of an import string is taken for what defines the operators whose
-            origin PyTorch does not keep: those that `torch.library.Library` defines, or a C++ extension.
+            origin PyTorch does not keep: those that `torch.library.Library` defines, or a C++ extension. A namespace
+            may be named like the user's own package, which need not import what defines them.
     """
     import torch
 
@@ -37,7 +40,10 @@ def _homes(operator: Any, workload: str) -> Iterator[str]:
     defined = OPDEFS.get(operator.name().partition(".")[0])
     if defined is not None:
         yield defined._init_fn.__module__
-    elif operator.namespace in sys.modules:  # torchvision
+        return
+    package = sys.modules.get(operator.namespace)
+    if package is not None:
         yield operator.namespace
-    elif ":" in workload:
+    is_library = IN_ENVIRONMENT.fullmatch(getattr(package, "__file__", None) or "")  # torchvision
+    if ":" in workload and not is_library:
         yield workload.removeprefix("./").replace("/", ".").partition(":")[0]
