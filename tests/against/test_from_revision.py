@@ -9,6 +9,8 @@ import pytest
 from repository import Repository
 
 from pytest_ngraph.against.from_revision import FromRevision
+from pytest_ngraph.against.live import LiveBase
+from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
 
 
@@ -71,6 +73,19 @@ def test_what_else_its_files_are_made_of_distinguishes_it(repository: Repository
     plain = FromRevision("main", [], repository.root, repository.root)
     given = FromRevision("main", [], repository.root, repository.root, untracked=["weights.pt"])
     assert (plain.identity, given.identity) == (plain.name, f"{plain.name}, with weights.pt")
+
+
+def test_the_end_of_the_run_says_which_libraries_were_not_compared(repository: Repository) -> None:
+    repository.write("csrc/scale.c", "")
+    repository.commit("a library")
+    for file in ("csrc/scale.c", "_scale.so"):
+        repository.write(file, "slower")
+    origin = FromRevision("main", [], repository.root, repository.root, untracked=["_scale.so"])
+    with closing(LiveBase(origin, GateOptions(against="main"))) as run:
+        run.open([])
+        assert [note.partition(", which")[0] for note in run.notes] == [
+            "Base and head both used _scale.so of the working tree"
+        ]
 
 
 @pytest.mark.parametrize("test", ["tests/deep/test_deep.py::test[a::b]", "{root}", "{linked}/tests", "module.of.tests"])

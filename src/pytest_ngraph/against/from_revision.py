@@ -13,7 +13,7 @@ from pytest_ngraph.against import pairing, revision
 from pytest_ngraph.against.origin import Found
 from pytest_ngraph.against.revision import collecting
 from pytest_ngraph.against.revision.submodules import is_of_repository, missing_submodules
-from pytest_ngraph.against.revision.untracked import untracked_files
+from pytest_ngraph.against.revision.untracked import libraries_of_head, untracked_files
 from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
@@ -95,6 +95,7 @@ class FromRevision:
             missing=list(pairs.missing),
             broken="" if all(collection.knows(nodeid) for nodeid, _ in heads) else collection.problem,
             problem="; ".join((*filter(None, [collection.problem]), *tree.missing_submodules)),
+            note=libraries_of_head(self._untracked, self._revision.root, self._revision.sha),
             instead_of=(tree.root, self._revision.root),
             own_path=project_path([], self._revision.root, (self._revision.cwd, self._rootdir)),
             at_base=lambda case: collecting.at_base(case, tree),

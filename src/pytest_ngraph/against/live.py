@@ -108,6 +108,7 @@ class LiveBase(CaseJudge):
         found = self.origin.open(heads)
         self.problem = found.problem
         self.broken = found.broken
+        self.notes += filter(None, [found.note])
         gone = (case for case in found.missing if case not in self._expected)
         self.verdicts.update({case: missing(case, self.origin.name) for case in gone})
         self._bases = len(found.bases)

@@ -20,6 +20,7 @@ class Found:
         home: as in `Base`.
         missing: cases that only the base has.
         problem: of finding the base's cases, in one line; else empty.
+        note: a sentence for the end of the summary, on what is not compared; else empty.
         broken: why the base's cases for some of the head's tests are not known; else empty.
         instead_of: as in `Base`.
         own_path: as in `Base`.
@@ -31,6 +32,7 @@ class Found:
     home: Home
     missing: Sequence[Case] = ()
     problem: str = ""
+    note: str = ""
     broken: str = ""
     instead_of: tuple[Path, Path] | None = None
     own_path: Sequence[Path] = ()

@@ -13,6 +13,7 @@ from repository import Repository
 from synthetic import case
 
 from pytest_ngraph.against.revision import Worktree, resolve
+from pytest_ngraph.against.revision.untracked import libraries_of_head
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.beside_base.differing import Side, compared
 from pytest_ngraph.comparison import Comparison
@@ -144,3 +145,22 @@ def test_a_pattern_that_finds_nothing_ends_it(pattern: str, with_weights: Reposi
     with pytest.raises(UsageError, match="--ngraph-untracked="):
         Worktree(resolve("HEAD", with_weights.root), tmp_path, [pattern]).__enter__()
     assert with_weights.worktrees() == 1
+
+
+def test_a_library_that_is_the_heads_at_both_sides_is_noted_where_its_sources_differ(repository: Repository) -> None:
+    """Equal graphs are unchanged although the library does other things."""
+    for file in (".gitignore", "csrc/scale.c", "csrc/scale.h", "nets.py"):
+        repository.write(file, "*.so*\n" if file == ".gitignore" else "")
+    base = repository.commit("a library")
+    for file in ("nets/_scale.abi3.so", "nets/libscale.so.1"):
+        repository.write(file, "")
+    repository.write("nets.py", "changed")
+    given = ["nets"]
+    assert libraries_of_head(given, repository.root, base) == ""
+    repository.write("csrc/scale.c", "slower")
+    note = (
+        "Base and head both used nets/_scale.abi3.so, nets/libscale.so.1 of the working tree, which git does not "
+        "track: changes of csrc/scale.c were not compared where a library is built from them."
+    )
+    assert libraries_of_head(given, repository.root, base) == note
+    assert libraries_of_head([".gitignore"], repository.root, base) == "", "it was given no library"

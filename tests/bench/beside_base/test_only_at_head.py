@@ -32,4 +32,5 @@ def test_what_only_the_working_tree_has_is_named(repository: Repository, reason:
     text = reason.format(tree=tree)
     advised = with_advice(text, (tree, root), ["/elsewhere", str(tree / "src"), str(tree)])
     assert advised.removeprefix(text).rpartition("--ngraph-untracked=")[2] == named
+    assert ("its sources are not compared" in advised) == named.endswith(".so")
     assert with_advice(text, None, []) == text

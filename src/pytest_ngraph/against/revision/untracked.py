@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from glob import glob
@@ -11,7 +12,11 @@ from pathlib import Path
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.git import GitFailed, git
+from pytest_ngraph.wording import listed
 
+LIBRARY = re.compile(r"\.(so|pyd|dylib)(\.|$)")
+SOURCES = [f"*.{suffix}" for suffix in ("c", "cc", "cpp", "cxx", "cu", "cuh", "h", "hpp", "pyx", "pxd", "rs", "f90")]
+"""What shared libraries are built from, as git's pathspecs."""
 FICLONE = 0x40049409
 """Has a file share the blocks of another one until either is written to: ioctl_ficlone(2)."""
 
@@ -50,6 +55,24 @@ def untracked_files(patterns: Sequence[str], root: Path) -> list[str]:
         UsageError: a pattern matches no file at all, or leads out of the repository.
     """
     return [name for pattern in patterns for name in _matching(pattern, root)]
+
+
+def libraries_of_head(patterns: Sequence[str], root: Path, base: str) -> str:
+    """Return a note on shared libraries that both sides have of the working tree, while sources differ; else nothing.
+
+    Args:
+        patterns: as in `bring_untracked`.
+        root: the top folder of the working tree.
+        base: the commit of the base.
+    """
+    libraries = sorted({name for name in untracked_files(patterns, root) if LIBRARY.search(name)})
+    differ = git(root, "diff", "--name-only", base, "--", *SOURCES).splitlines() if libraries else []
+    if not differ:
+        return ""
+    return (
+        f"Base and head both used {listed(libraries, 2)} of the working tree, which git does not track: changes of "
+        f"{listed(differ, 2)} were not compared where a library is built from them."
+    )
 
 
 def _matching(pattern: str, root: Path) -> list[str]:

@@ -30,9 +30,11 @@ def with_advice(reason: str, instead_of: tuple[Path, Path] | None, path: Iterabl
     modules = [*MODULE.findall(reason), *(f"{package}.{name}" for name, package in MEMBER.findall(reason))]
     for name in (*named, *_files(modules, tree, root, path)):
         if (root / name).exists() and not (tree / name).exists() and not answers(root, "ls-files", "--", name):
+            is_library = name.endswith((".so", ".pyd"))
+            build = ", as it is built now, so that changes of its sources are not compared" if is_library else ""
             return (
                 f"{reason}. {name} is in the working tree, but not at the base: git does not track it. To give it to "
-                f"the base, too: --ngraph-untracked={name}"
+                f"the base, too{build}: --ngraph-untracked={name}"
             )
     return reason
 
