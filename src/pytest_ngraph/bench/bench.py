@@ -88,10 +88,10 @@ class Bench:
         self._base = base
         self._asked = asked
         self._knowledge = knowledge
-        self._home = home
+        self._home = dataclasses.replace(home, own_path=base.own_path) if base else home
         self._ahead = ahead
         self._exported: dict[Case, Artifact] = {}
-        self._workers = Workers(self._folder, settings.memory_bytes, home, forks=base is not None)
+        self._workers = Workers(self._folder, settings.memory_bytes, self._home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
         self._costs = ServingCosts(asked.served, self._folder, settings, self._progress)
@@ -157,7 +157,6 @@ class Bench:
             own,
             self._settings.timeout_s,
             on_phase=lambda phase: self._progress.phase(case, phase),
-            own_path=self._base.own_path if self._base else (),
         )
         self._workers.settle(self._settings.timeout_s)
         return artifact

@@ -46,7 +46,9 @@ def main() -> None:
         worker = Worker(announce=lambda phase: reply({"phase": phase}))
         with progress.told_to(lambda text: reply({"progress": text})):
             if setup := requests.readline():
-                set_up(**json.loads(setup))
+                given = json.loads(setup)
+                worker.own_path = list(map(Path, given.pop("own_path")))
+                set_up(**given)
             for line in requests:
                 send(_answer(worker, json.loads(line)))
         worker.close()

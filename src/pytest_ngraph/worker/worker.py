@@ -49,10 +49,12 @@ class Worker:
 
     Attributes:
         read: digests of the user's own files that what was compiled for the last request depends on, by path.
+        own_path: where a working tree has its packages, of which no outdated copies may be imported.
     """
 
     def __init__(self, announce: Callable[[Phase], None]) -> None:
         self.read: dict[str, str] = {}
+        self.own_path: Sequence[Path] = ()
         self._announce = announce
         self._models: dict[str, CompiledModel] = {}
         self._profiled: dict[str, ProfiledModel] = {}
@@ -67,16 +69,13 @@ class Worker:
         """Return an empty answer. It shows that the worker is set up and has imported its libraries."""
         return {}
 
-    def export(
-        self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None, own_path: Sequence[str] = ()
-    ) -> Answer:
+    def export(self, *, case: dict[str, Any], folder: str, instead_of: list[str] | None = None) -> Answer:
         """Build the case's workload and write what every compiler starts from.
 
         Args:
             case: the case, as JSON-ready data.
             folder: where to write it.
             instead_of: a copy of a folder, and that folder itself, from which nothing may be imported or read then.
-            own_path: where a working tree has its packages, of which no outdated copies may be imported.
         """
         self._announce("build")
         files = source_files.of_this_process()
@@ -88,7 +87,7 @@ class Worker:
             os.chdir(self._home)  # a workload may have changed it
         if instead_of:
             refuse_head(instead_of, sys.modules)
-        refuse_outdated(list(map(Path, own_path)), sys.modules)
+        refuse_outdated(self.own_path, sys.modules)
         read = files.digests()
         if instead_of:
             refuse_files(instead_of, read)
@@ -152,6 +151,7 @@ class Worker:
         self._footprint.look(on.kind)
         if instead_of:
             refuse_head(instead_of, sys.modules)
+        refuse_outdated(self.own_path, sys.modules)  # a compiler of the user's own was not imported before
         pipelined_s = time_pipelined(ready.model, seconds, round_s) if waits and agreement.agrees else None
         self._announce("measure")
         return {

@@ -219,6 +219,21 @@ def test_an_installed_copy_is_never_taken_for_the_head(
 
 
 @pytest.mark.usefixtures("plain_trees")
+def test_an_installed_copy_of_a_compiler_is_never_taken_for_the_heads(
+    compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing imports a compiler before it compiles."""
+    installed, own = tmp_path / "site-packages", tmp_path / "head" / "src"
+    for folder, seconds in ((installed, 0.001), (tmp_path / "base", 0.001), (own, 0.01)):
+        folder.mkdir(exist_ok=True)
+        (folder / "ours.py").write_text(OURS.replace("SECONDS", str(seconds)))
+    monkeypatch.syspath_prepend(str(installed))
+    (record,) = compare(dataclasses.replace(PLAIN, compiler="ours:Ours"), own_path=[own])
+    assert record.failure is not None
+    assert f"{installed}/ours.py, an installed copy, which is not as {own}/ours.py" in record.failure.message
+
+
+@pytest.mark.usefixtures("plain_trees")
 def test_another_interpreter_runs_in_a_process_of_its_own(compare: Compare, tmp_path: Path) -> None:
     for folder, weight in (("head", "100"), ("base", "400")):
         shutil.copy(plain.USERS / "weighing.py", tmp_path / folder)

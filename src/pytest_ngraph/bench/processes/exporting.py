@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_ngraph.artifact import Artifact
@@ -18,7 +17,6 @@ def export(
     *,
     on_phase: OnPhase | None = None,
     instead_of: tuple[Path, Path] | None = None,
-    own_path: Sequence[Path] = (),
 ) -> Artifact:
     """Return what a worker exports a case to.
 
@@ -26,7 +24,6 @@ def export(
         case: a case that stands for its group.
         folder: where to write it; empty.
         instead_of: as in `bench.beside_base.base.Base`, where the worker has the code of the copy.
-        own_path: as in `bench.beside_base.base.Base`, where the worker has the code of the head.
 
     Raises:
         Unsupported: the workload cannot be built here.
@@ -39,6 +36,5 @@ def export(
         case=case.to_dict(),
         folder=str(folder),
         instead_of=[str(place) for place in instead_of or ()],
-        own_path=[str(folder) for folder in own_path],
     )
     return Artifact.from_dict(answer)

@@ -20,12 +20,14 @@ class Home:
         folder: its working folder.
         path: its `sys.path`; for another interpreter, what that interpreter's own completes (`relocation.completed`).
         variables: environment variables that it has with other values than this process.
+        own_path: where the working tree has its packages, of which no outdated copies may be imported; else empty.
     """
 
     python: str = sys.executable
     folder: Path | None = None
     path: Sequence[str] | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
+    own_path: Sequence[Path] = ()
 
 
 OWN_HOME = Home()

@@ -115,7 +115,7 @@ class WorkerProcess:
         except OSError as error:  # no memory, no such interpreter, or the folder is gone
             message = f"cannot start a process to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
-        self._send(setup_of(home, ahead))
+        self._send({"own_path": list(map(str, home.own_path)), **setup_of(home, ahead)})
 
     @property
     def alive(self) -> bool:
