@@ -91,7 +91,7 @@ class Worker:
         read = files.digests()
         if instead_of:
             refuse_files(instead_of, read)
-        unrelated = sorted(self._imported_elsewhere(artifact.case.workload).intersection(read))
+        unrelated = sorted(self._imported_elsewhere(artifact).intersection(read))
         return replace(artifact, files=read, unrelated=tuple(unrelated)).to_dict()
 
     def compiler_files(self, *, compiler: str) -> Answer:
@@ -292,9 +292,9 @@ class Worker:
             for model in held:
                 last.callback(model.close)  # every model, even if closing another raises
 
-    def _imported_elsewhere(self, workload: str) -> set[str]:
+    def _imported_elsewhere(self, artifact: Artifact) -> set[str]:
         """Return the files that only workloads exported earlier import, and not this one."""
-        begins, earlier = modules_of(workload), set(self._exported)
+        begins, earlier = modules_of(artifact.case.workload), set(self._exported)
         self._exported.update(begins)
-        own = {file for module in begins for file in imported_files(module)}
+        own = {file for module in (*begins, *artifact.operators) for file in imported_files(module)}
         return {file for module in earlier for file in imported_files(module)} - own
