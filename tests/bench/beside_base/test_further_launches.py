@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-import pytest
-from two_trees import Compare, comparison_of
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar, cast
 
+import pytest
+from answering import PREPARED
+from synthetic import case
+from two_trees import Compare, Decided, comparison_of
+
+from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.bench.asked import Asked
+from pytest_ngraph.bench.beside_base.base import Base
+from pytest_ngraph.bench.beside_base.base_sides import BaseSide
+from pytest_ngraph.bench.beside_base.draws import DrawingLaunches
+from pytest_ngraph.bench.beside_base.further_launches import FurtherLaunches
+from pytest_ngraph.bench.beside_base.pair import Pair
+from pytest_ngraph.bench.beside_base.paired import PairedArm
+from pytest_ngraph.bench.processes.free_cores import FreeCores
+from pytest_ngraph.bench.processes.home import Home
+from pytest_ngraph.bench.processes.process import WorkerProcess
+from pytest_ngraph.bench.processes.workers import Workers
+from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.rounds.preparer import Preparer
+from pytest_ngraph.bench.rounds.serving import ServingCosts
 from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.record import Record, Round
+from pytest_ngraph.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -103,3 +127,66 @@ def test_a_compiler_that_cannot_profile_says_so_and_the_verdict_stays(crowd: Com
     comparison = comparison_of(crowd("faulty:Exact", explain="all"))
     assert "has no method instrument" in comparison.explanation["problem"]
     assert len(comparison.launches) == 1
+
+
+class Started:
+    """Workers of simulated processes, which note what each prepares, and where."""
+
+    alive = True
+    read: ClassVar[dict[str, str]] = {}
+
+    def __init__(self) -> None:
+        self.prepared: set[tuple[str, str]] = set()
+        self._place = ""
+
+    @contextmanager
+    def fresh(self, target: Target, home: Home | None = None, compiler: str = "") -> Iterator[Started]:
+        started = Started()
+        started.prepared, started._place = self.prepared, str(home.folder) if home else "head"
+        yield started
+
+    def request(self, do: str, *, arm: str = "head", **arguments: Any) -> dict[str, Any]:
+        if do == "prepare":
+            self.prepared.add((self._place, arguments["case"]["compiler"]))
+            return PREPARED
+        if do == "time_calls":
+            return {"seconds": [0.001] * arguments["calls"]}
+        used = {"wall_s": 0.01, "cpu_s": 0.01, "involuntary_switches": 0}
+        return {"elapsed_s": 0.01, **used} if do == "measure" else {"worker_memory_bytes": 2**20}
+
+
+def test_a_case_that_is_compared_in_both_ways_has_its_further_figures_from_modules(tmp_path: Path) -> None:
+    """They have the Python around the graph, which the exported programs have not."""
+    eager, started = case("identity", 8), Started()
+    artifact = Artifact(folder=tmp_path, case=eager, program=tmp_path / "program.pt2")
+    modules = Comparison(against="main", subject="module", placement="apart")
+    programs = Comparison(against="main", subject="program", module=modules)
+    base = Base(
+        name="main",
+        identity="main",
+        home=Home(folder=Path("/base")),
+        instead_of=None,
+        case_of=lambda each: each,
+        at_base=lambda each: each,
+        decides=Decided(0),
+    )
+    settings = Settings(budget_s=0.02, warmup_s=0.0, tails_s=0.02, min_rounds=1)
+    launches = FurtherLaunches(
+        base,
+        Preparer(workers=cast("Workers", started), settings=settings, progress=Silent()),
+        lambda each: Target(),
+        DrawingLaunches(settings, tmp_path / "draws"),
+        ServingCosts((), tmp_path, settings, Silent()),
+        Asked(tails={eager}, alone={eager}),
+    )
+    pair = Pair(
+        case=eager, artifact=artifact, target=Target(), base_side=BaseSide(case=eager, artifact=artifact),
+        comparison=programs,
+    )  # fmt: skip
+    arm = PairedArm(pair, settings, lambda which: cast("WorkerProcess", started), FreeCores())
+    arm.rounds.append(Round(1, 0.001))
+    record = launches.confirmed(Record(case=eager, outcome="measured", started_at=0.0, comparison=programs), arm)
+    assert record.comparison
+    assert (len(record.comparison.calls), record.comparison.calls_problem) == (3, "")
+    assert (len(record.comparison.alone), record.comparison.alone_problem) == (6, "")
+    assert started.prepared == {("head", "identity"), ("/base", "identity")}

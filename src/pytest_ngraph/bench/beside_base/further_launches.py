@@ -77,20 +77,22 @@ class FurtherLaunches:
         comparison = record.comparison
         if comparison is None:
             return record
+        # A case that is compared in both ways is a module: its exported program lacks the Python around the graph.
+        itself = arm.of_kind(ApartArm, comparison.module) if comparison.module else arm
         comparison, failed = self._decided(comparison, arm)
         if comparison.module and not comparison.problem:
-            module, failed = self._decided(comparison.module, arm.of_kind(ApartArm, comparison.module))
+            module, failed = self._decided(comparison.module, itself)
             comparison = dataclasses.replace(comparison, module=module)
         profile: dict[str, Any] = {}
         if self._base.explains(comparison):
             explanation, profile = self._explained(arm)
             comparison = dataclasses.replace(comparison, explanation=explanation)
         record = dataclasses.replace(failed or record, comparison=comparison, profile=profile)
-        if arm.case in self._asked.tails:
-            record = self._with_calls(record, arm)
+        if arm.case in self._asked.tails and arm.has_single_calls:
+            record = self._with_calls(record, itself)
         if arm.case in self._asked.alone:
-            record = self._launched_alone(record, arm)
-        return self._served(record, arm) if self._costs.asks(arm.case) else record
+            record = self._launched_alone(record, itself)
+        return self._served(record, itself) if self._costs.asks(arm.case) else record
 
     def _decided(self, comparison: Comparison, arm: PairedArm) -> tuple[Comparison, Record | None]:
         """Return the comparison with launches in fresh processes added until it can be decided.
@@ -156,7 +158,7 @@ class FurtherLaunches:
     def _with_calls(self, record: Record, arm: PairedArm) -> Record:
         """Return the record with launches added to its comparison in which single calls of both arms are timed."""
         comparison = record.comparison
-        if comparison is None or comparison.problem or not arm.has_single_calls:
+        if comparison is None or comparison.problem:
             return record
 
         def launch() -> CallLaunch | Record:
@@ -175,10 +177,9 @@ class FurtherLaunches:
         if comparison is None or comparison.problem:
             return record
         settings = dataclasses.replace(self._preparer.settings, cache=None, budget_s=self._preparer.settings.launch_s)
-        apart = comparison.placement == "apart"
 
         def launch(which: str) -> Record:
-            return self._launch_alone(arm, which, settings, self._base.home if apart and which == BASE else None)
+            return self._launch_alone(arm, which, settings, self._home(arm, which))
 
         launches, problem = launch_alone(launch)
         return dataclasses.replace(
@@ -198,15 +199,19 @@ class FurtherLaunches:
         if comparison is None or record.outcome != "measured":
             return record
         arms = [HEAD] if comparison.problem else [HEAD, BASE]
-        found = self._costs.measure(arm.case, [self._deployed(comparison, arm, which) for which in arms])
+        found = self._costs.measure(arm.case, [self._deployed(arm, which) for which in arms])
         costs = dict(zip(arms, found, strict=True))
         return dataclasses.replace(
             record, serving=costs[HEAD], comparison=dataclasses.replace(comparison, serving=costs.get(BASE))
         )
 
-    def _deployed(self, comparison: Comparison, arm: PairedArm, which: str) -> Deployment:
+    def _home(self, arm: PairedArm, which: str) -> Home | None:
+        """Return where the head or the base of an arm runs by itself; None for the head's own home."""
+        return None if arm.shares_process or which == HEAD else self._base.home
+
+    def _deployed(self, arm: PairedArm, which: str) -> Deployment:
         """Write the folder that serves the head or the base, from a fresh process."""
-        home = self._base.home if comparison.placement == "apart" and which == BASE else None
+        home = self._home(arm, which)
         with self._preparer.workers.fresh(self._target(arm.case), home) as worker:
             alone = arm.alone(which, self._preparer.settings, lambda _: worker)
             self._preparer.prepare(alone)
