@@ -27,7 +27,8 @@ from pytest_ngraph.bench.processes.workers import Workers
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.rounds.preparer import Preparer
 from pytest_ngraph.bench.rounds.serving import ServingCosts
-from pytest_ngraph.comparison import Comparison
+from pytest_ngraph.comparison import Comparison, Launch
+from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.settings import Settings
 
@@ -149,18 +150,21 @@ class Started:
         if do == "prepare":
             self.prepared.add((self._place, arguments["case"]["compiler"]))
             return PREPARED
+        if do == "instrument":
+            raise Unsupported("no profiler")
         if do == "time_calls":
             return {"seconds": [0.001] * arguments["calls"]}
         used = {"wall_s": 0.01, "cpu_s": 0.01, "involuntary_switches": 0}
         return {"elapsed_s": 0.01, **used} if do == "measure" else {"worker_memory_bytes": 2**20}
 
 
-def test_a_case_that_is_compared_in_both_ways_has_its_further_figures_from_modules(tmp_path: Path) -> None:
-    """They have the Python around the graph, which the exported programs have not."""
-    eager, started = case("identity", 8), Started()
+def _confirmed_in_both_ways(started: Started, tmp_path: Path, **asks: Any) -> Comparison:
+    """Return a comparison of programs and modules, with a launch each, after what follows when it is decided."""
+    eager = case("identity", 8)
     artifact = Artifact(folder=tmp_path, case=eager, program=tmp_path / "program.pt2")
-    modules = Comparison(against="main", subject="module", placement="apart")
-    programs = Comparison(against="main", subject="program", module=modules)
+    once = (Launch(builds=(), iterations=1, fresh=True),)
+    modules = Comparison(against="main", subject="module", placement="apart", launches=once)
+    programs = Comparison(against="main", subject="program", module=modules, launches=once)
     base = Base(
         name="main",
         identity="main",
@@ -168,7 +172,8 @@ def test_a_case_that_is_compared_in_both_ways_has_its_further_figures_from_modul
         instead_of=None,
         case_of=lambda each: each,
         at_base=lambda each: each,
-        decides=Decided(0),
+        decides=Decided(1, lambda comparison: comparison.subject == "module"),
+        **asks,
     )
     settings = Settings(budget_s=0.02, warmup_s=0.0, tails_s=0.02, min_rounds=1)
     launches = FurtherLaunches(
@@ -187,6 +192,18 @@ def test_a_case_that_is_compared_in_both_ways_has_its_further_figures_from_modul
     arm.rounds.append(Round(1, 0.001))
     record = launches.confirmed(Record(case=eager, outcome="measured", started_at=0.0, comparison=programs), arm)
     assert record.comparison
-    assert (len(record.comparison.calls), record.comparison.calls_problem) == (3, "")
-    assert (len(record.comparison.alone), record.comparison.alone_problem) == (6, "")
+    return record.comparison
+
+
+def test_a_case_that_is_compared_in_both_ways_has_its_further_figures_from_modules(tmp_path: Path) -> None:
+    """They have the Python around the graph, which the exported programs have not."""
+    comparison = _confirmed_in_both_ways(started := Started(), tmp_path)
+    assert (len(comparison.calls), comparison.calls_problem) == (3, "")
+    assert (len(comparison.alone), comparison.alone_problem) == (6, "")
     assert started.prepared == {("head", "identity"), ("/base", "identity")}
+
+
+def test_modules_that_regressed_beside_unchanged_programs_are_profiled(tmp_path: Path) -> None:
+    comparison = _confirmed_in_both_ways(Started(), tmp_path, explain="regressed")
+    assert comparison.module
+    assert (comparison.explanation, comparison.module.explanation) == ({}, {"problem": "no profiler"})

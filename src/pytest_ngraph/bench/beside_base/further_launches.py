@@ -87,6 +87,10 @@ class FurtherLaunches:
         if self._base.explains(comparison):
             explanation, profile = self._explained(arm)
             comparison = dataclasses.replace(comparison, explanation=explanation)
+        elif comparison.module and self._base.explains(comparison.module):
+            explanation, profile = self._explained(itself)
+            module = dataclasses.replace(comparison.module, explanation=explanation)
+            comparison = dataclasses.replace(comparison, module=module)
         record = dataclasses.replace(failed or record, comparison=comparison, profile=profile)
         if arm.case in self._asked.tails and arm.has_single_calls:
             record = self._with_calls(record, itself)
