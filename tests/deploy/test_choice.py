@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from synthetic import under_load
+from synthetic import overloaded, under_load
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -93,6 +93,15 @@ def test_under_load_the_highest_rate_is_the_fastest() -> None:
     slower, faster = under_load("openvino", 0.02, 40.0, 41.0), under_load("onnxruntime", 0.01, 30.0, 31.0)
     assert choice.fastest(run_of(faster, slower)) == [slower]
     assert choice.fastest(run_of(faster, slower, under_load("tvm", 0.005))) == [slower], "nothing is known of its rate"
+
+
+def test_what_crashed_under_load_is_not_the_fastest() -> None:
+    kept, crashed = under_load("identity", 0.02, 40.0, 41.0), overloaded("openvino", 0.01, 90.0, 91.0)
+    assert choice.fastest(run_of(kept, crashed)) == [kept]
+    assert choice.require_deployable(kept) == kept
+    assert choice.fastest(run_of(crashed)) == [crashed], "there is no other, so that it ends in a message"
+    with pytest.raises(UsageError, match=r"openvino-b1-serving-xeon is not deployed: failed under load: crashed"):
+        choice.require_deployable(crashed)
 
 
 def test_it_is_compiled_for_the_threads_that_it_was_measured_with() -> None:

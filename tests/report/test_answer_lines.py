@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from synthetic import case, failed, measured, under_load
+from synthetic import case, failed, measured, overloaded, under_load
 
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.record import Record
@@ -106,3 +106,14 @@ def test_under_load_the_highest_rate_is_the_answer() -> None:
     assert texts(records)[1] == "  resnet18  openvino b1 50.3 requests/s too close"
     del records[2]
     assert texts(records)[1] == "  resnet18  openvino b1 50.3 requests/s sure"
+
+
+def test_what_crashed_under_load_is_not_the_answer_whatever_it_showed_before() -> None:
+    shown = texts([under_load("identity", 0.01, 90, 91, 90), overloaded("openvino", 0.004, 200, 201, 200)])
+    assert shown == ["  cannot be deployed: 1 case (openvino 1)"]
+    records = [under_load(name, 0.01, rate, rate + 1, rate) for name, rate in (("identity", 90), ("tvm", 50))]
+    assert texts([*records, overloaded("openvino", 0.004, 200, 201, 200)]) == [
+        "What to deploy",
+        "  resnet18  identity b1 90.3 requests/s sure",
+        "  cannot be deployed: 1 case (openvino 1)",
+    ]

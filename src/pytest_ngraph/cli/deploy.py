@@ -67,7 +67,7 @@ def _run(parsed: argparse.Namespace) -> int:
 def _deployed(record: Record, run: Run, profiles: dict[str, Device], folder: Path) -> int:
     """Deploy one of several: print a mistake, and return 1 for it."""
     try:
-        _deploy(record, run, profiles, folder)
+        _deploy(choice.require_deployable(record), run, profiles, folder)
     except NgraphError as error:
         print(f"pytest-ngraph: {error}", file=sys.stderr)
         return 1

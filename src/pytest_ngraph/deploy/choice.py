@@ -63,17 +63,33 @@ def require_measured(record: Record, run: Run) -> Record:
     )
 
 
+def require_deployable(record: Record) -> Record:
+    """Return the record. Raise `UsageError` where it was measured, and is no candidate for deploying."""
+    if record.undeployable:
+        raise UsageError(
+            f"{record.case.id} is not deployed: {record.undeployable}. To try it: --case={record.case.id}."
+        )
+    return record
+
+
 def fastest(run: Run) -> list[Record]:
-    """Return the fastest measured record of each group, in the order of the run. Raise `UsageError` without any."""
+    """Return the fastest measured record of each group, in the order of the run. Raise `UsageError` without any.
+
+    What cannot be deployed is the fastest only of a group that has nothing else.
+    """
     best: dict[Case, Record] = {}
     for record in run.records:
         if record.outcome == "measured":
             other = best.get(record.case.group)
-            if other is None or _speed(record) > _speed(other):
+            if other is None or _rank(record) > _rank(other):
                 best[record.case.group] = record
     if not best:
         raise UsageError(f"run {run.id} has no measurement to deploy. Give another run.")
     return list(best.values())
+
+
+def _rank(record: Record) -> tuple[bool, float]:
+    return not record.undeployable, _speed(record)
 
 
 def _speed(record: Record) -> float:

@@ -184,6 +184,11 @@ class Record:
         return self.failure.message if self.failure else self.skip_reason
 
     @property
+    def undeployable(self) -> str:
+        """Why the case is no candidate for deploying, although it was measured; empty where it is one."""
+        return f"failed under load: {self.load.problem}" if self.load and self.load.failed else ""
+
+    @property
     def may_pass(self) -> bool:
         """Whether the case, or the base beside it, failed in a way that may have been chance."""
         if self.failure is not None:

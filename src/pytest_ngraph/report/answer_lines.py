@@ -42,7 +42,8 @@ def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Ans
     partly = {_workload(record.case) for record in records if record.outcome == "unchanged"}
     for record in records:
         case = record.case
-        throughput = None if why_not_measured(record) else metrics[case][judged_by(case)].estimate
+        is_candidate = not (why_not_measured(record) or record.undeployable)
+        throughput = metrics[case][judged_by(case)].estimate if is_candidate else None
         if throughput is not None and throughput.value > 0:
             candidate = Candidate(case.compiler, case.batch_size, case.objective, throughput, record)
             groups.setdefault(_workload(case), []).append(candidate)
@@ -114,12 +115,13 @@ def _close(close: Sequence[Answer[Record]]) -> Iterator[str]:
 
 
 def _failed(records: Sequence[Record]) -> Iterator[str]:
-    failed = Counter(
-        each.case.compiler for each in records if why_not_measured(each) and each.outcome not in NOT_FAILED
-    )
-    if failed:
-        names = listed([f"{name} {count}" for name, count in failed.most_common()], MOST)
-        yield f"failed: {counted(sum(failed.values()), 'case')} ({names})"
+    failed = [each for each in records if why_not_measured(each) and each.outcome not in NOT_FAILED]
+    undeployable = [each for each in records if not why_not_measured(each) and each.undeployable]
+    for what, found in (("failed", failed), ("cannot be deployed", undeployable)):
+        if found:
+            compilers = Counter(each.case.compiler for each in found).most_common()
+            names = listed([f"{name} {count}" for name, count in compilers], MOST)
+            yield f"{what}: {counted(len(found), 'case')} ({names})"
     unsettled = sum(not why_not_measured(each) and not each.stable for each in records)
     if unsettled:
         yield f"did not settle: {unsettled}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
-from synthetic import case, failed, measured, skipped, unchanged, under_load
+from synthetic import case, failed, measured, overloaded, skipped, unchanged, under_load
 
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.findings import findings
 from pytest_ngraph.report.study.page.first import FEW, MOST_LISTED, MOST_ROWS, first_screen
+from pytest_ngraph.report.study.tables import TABLES
 from pytest_ngraph.store import Run
 
 
@@ -67,6 +68,21 @@ def test_what_failed_comes_with_its_reason() -> None:
     ]
     assert [count for count, *_ in first.counts] == ["0", "0", "1", "1"]
     assert first.workloads[0].choices[0].verdict == "only one"
+
+
+def test_what_crashed_under_load_is_no_answer_and_is_listed_with_what_failed() -> None:
+    study = study_of(under_load("identity", 0.01, 90, 91, 90), overloaded("openvino", 0.004, 200, 201, 200))
+    first = first_screen(study)
+    (choice,) = first.workloads[0].choices
+    assert (choice.compiler, choice.value, choice.verdict) == ("identity", "90.3 requests/s", "only one")
+    assert first.failed == [
+        "openvino on xeon, serving: 1 of 1 case cannot be deployed, mostly failed under load: crashed: SIGSEGV"
+    ]
+    assert ("1", "cannot be deployed", "failed") in first.counts
+    (row,) = TABLES["failures"](study).frame.to_dicts()
+    assert (row["compiler"], row["outcome"], row["reason"]) == (
+        "openvino", "measured", "failed under load: crashed: SIGSEGV",
+    )  # fmt: skip
 
 
 def test_a_workload_of_which_a_gate_left_out_cases_has_no_answer() -> None:

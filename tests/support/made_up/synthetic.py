@@ -40,6 +40,13 @@ def under_load(compiler: str, seconds: float, *shown: float) -> Record:
     return measured(case(compiler, objective="serving"), seconds, load=load)
 
 
+def overloaded(compiler: str, seconds: float, *shown: float) -> Record:
+    """Return the record of a case that crashed under load, after rates that showed these highest ones."""
+    record = under_load(compiler, seconds, *shown)
+    assert record.load is not None
+    return dataclasses.replace(record, load=dataclasses.replace(record.load, failed=True, problem="crashed: SIGSEGV"))
+
+
 def failed(of: Case, message: str = "RuntimeError: no such operator\nsecond line", **fields: Any) -> Record:
     failure = Failure(**{"phase": "compile", "kind": "raised", **fields}, message=message)
     return Record(case=of, outcome="failed", failure=failure)

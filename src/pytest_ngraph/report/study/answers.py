@@ -36,7 +36,8 @@ def answered(study: Study) -> list[Answered]:
 
     A workload of which a gate left out cases has none: who is fastest is not known.
     """
-    rows = measured_as_a_whole(named(_judged(study)), NETWORK).filter(pl.col("throughput") > 0)
+    whole = measured_as_a_whole(named(_judged(study)), NETWORK)
+    rows = whole.filter(pl.col("throughput") > 0, pl.col("undeployable") == "")
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
     best = rows[[answer.best.of for answer in found]]
     return list(map(Answered, found, best.iter_rows(named=True)))

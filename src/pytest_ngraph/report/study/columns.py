@@ -29,6 +29,7 @@ CASES: Schema = {
     **SCOPE,
     "outcome": pl.String,  # measured, failed, skipped
     "reason": pl.String,  # why it is not measured; else empty
+    "undeployable": pl.String,  # why a measured case is no candidate for deploying; else empty
     "latency_s": pl.Float64,  # median seconds per iteration; null unless measured
     "throughput": pl.Float64,  # samples per second, with its 95 % interval; bounds are null with too few rounds
     "throughput_low": pl.Float64,

@@ -33,6 +33,9 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
         **scopes([record.case for record in recorded]),
         "outcome": [_outcome(record, problem) for record, problem in zip(recorded, cells.problems, strict=True)],
         "reason": cells.problems,
+        "undeployable": [
+            "" if problem else record.undeployable for record, problem in zip(recorded, cells.problems, strict=True)
+        ],
         **_throughputs(cells),
         "convert_s": [record.convert_s for record in recorded],
         "compile_s": [record.total_compile_s for record in recorded],

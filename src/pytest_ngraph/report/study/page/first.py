@@ -25,6 +25,7 @@ MOST_LISTED = 5
 """Maximum number of lines of what is too close, and of what failed."""
 MOST_NAMED = 3
 MOST_PLACES = 4
+CANNOT = "cannot be deployed"
 FEW = 4
 """Up to this many workloads, their own rows are a summary."""
 
@@ -110,6 +111,8 @@ def _counts(study: Study, found: Sequence[Answered]) -> Iterator[tuple[str, str,
         f"of {counted(study.cases.height, 'case')} failed",
         "failed",
     )
+    if undeployable := (study.cases["undeployable"] != "").sum():
+        yield f"{undeployable:,}", CANNOT, "failed"
     if study.unmeasured:
         yield f"{study.unmeasured:,}", "not measured so far", "failed"
     yield f"{(~study.measured['stable']).sum():,}", "did not settle in their budget", "failed"
@@ -203,20 +206,20 @@ def _close(found: Answered) -> str:
 
 
 def _failed(study: Study) -> Iterator[str]:
-    """Yield how many cases of each compiler failed or were skipped, with the reason met most often."""
+    """Yield how many cases of each compiler failed, cannot be deployed or were skipped, with the commonest reason."""
     asked_for = study.cases.filter(~LEFT_OUT).with_columns(place=PLACE)
-    counts = asked_for.group_by("place", "compiler", maintain_order=True).agg(
-        *((pl.col("outcome") == outcome).sum().alias(outcome) for outcome in ("failed", "skipped")),
-        cases=pl.len(),
-        reason=pl.col("reason").filter(pl.col("outcome") == "failed").mode().sort().first(),
-        why_skipped=pl.col("reason").filter(pl.col("outcome") == "skipped").mode().sort().first(),
-    )  # fmt: skip
-    for outcome, reason in (("failed", "reason"), ("skipped", "why_skipped")):
-        shown = counts.filter(pl.col(outcome) > 0).sort(outcome, descending=True, maintain_order=True)
+    kinds = {
+        "failed": (pl.col("outcome") == "failed", pl.col("reason")),
+        CANNOT: (pl.col("undeployable") != "", pl.col("undeployable").str.strip_prefix(f"it {CANNOT}: ")),
+        "skipped": (pl.col("outcome") == "skipped", pl.col("reason").str.strip_prefix("was skipped: ")),
+    }
+    groups = asked_for.group_by("place", "compiler", maintain_order=True)
+    for kind, (is_one, reason) in kinds.items():
+        counts = groups.agg(times=is_one.sum(), cases=pl.len(), why=reason.filter(is_one).mode().sort().first())
+        shown = counts.filter(pl.col("times") > 0).sort("times", descending=True, maintain_order=True)
         for row in shown.iter_rows(named=True):
-            why = row[reason].removeprefix("was ").removeprefix(f"{outcome}: ")
-            times = f"{row[outcome]:,} of {counted(row['cases'], 'case')} {outcome}"
-            yield f"{row['compiler']} on {row['place']}: {times}, mostly {why}"
+            times = f"{row['times']:,} of {counted(row['cases'], 'case')} {kind}"
+            yield f"{row['compiler']} on {row['place']}: {times}, mostly {row['why']}"
 
 
 def _place(row: Row) -> str:

@@ -23,7 +23,8 @@ def deploy(study: Study) -> Table:
         "Which should I deploy?",
         "For each workload and device the compiler with the lowest latency at the smallest batch size, and the "
         "compiler and batch size with the highest throughput, among cases whose outputs agree with eager PyTorch; of "
-        "cases under load, the one with the highest rate that keeps the limit, in place of the throughput. "
+        "cases under load, the one with the highest rate that keeps the limit, in place of the throughput. What cannot "
+        "be deployed is left out. "
         "Sure: it would also be faster than every other compiler's best in other processes; at most 5 in 100 rows that "
         "are called so are wrong. A workload of which a gate left out cases as unchanged has no row. Processes of the "
         f"same code differ by {pair_in_words(study.between)}. Cold start, serving memory, artifact and install: of a "

@@ -1,4 +1,4 @@
-"""Cases that were not measured, and why."""
+"""Cases that were not measured, or that cannot be deployed, and why."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pytest_ngraph.report.study.tables.table import NETWORK, Table
 
 
 def failures(study: Study) -> Table:
-    rows = study.cases.filter(pl.col("outcome") != "measured").select(
-        *NETWORK, "compiler", "batch_size", "outcome", pl.col("reason").str.strip_prefix("was "), "run"
+    reason = pl.concat_str(pl.col("reason").str.strip_prefix("was "), "undeployable")  # one of them is empty
+    rows = study.cases.filter((pl.col("outcome") != "measured") | (pl.col("undeployable") != "")).select(
+        *NETWORK, "compiler", "batch_size", "outcome", reason, "run"
     )
     return Table.of(
         "failures",
-        "What was not measured",
-        "Cases that failed, disagreed with eager PyTorch or were skipped, with the phase and the reason.",
+        "What failed, was skipped, or cannot be deployed",
+        "Cases that failed, disagreed with eager PyTorch or were skipped, with the phase and the reason; and those "
+        "that were measured, but cannot be deployed.",
         rows.sort("device", "compiler", maintain_order=True),
         missing="every case was measured",
     )
