@@ -10,6 +10,7 @@ from synthetic import overloaded, under_load
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import provenance
@@ -102,6 +103,11 @@ def test_what_crashed_under_load_is_not_the_fastest() -> None:
     assert choice.fastest(run_of(crashed)) == [crashed], "there is no other, so that it ends in a message"
     with pytest.raises(UsageError, match=r"openvino-b1-serving-xeon is not deployed: failed under load: crashed"):
         choice.require_deployable(crashed)
+
+
+def test_a_folder_that_does_not_serve_is_not_the_fastest() -> None:
+    kept, problem = measured("identity", 0.5), Costs(problem="it cannot be deployed: no package")
+    assert choice.fastest(run_of(kept, dataclasses.replace(measured("openvino", 0.2), serving=problem))) == [kept]
 
 
 def test_it_is_compiled_for_the_threads_that_it_was_measured_with() -> None:

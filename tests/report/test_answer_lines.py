@@ -5,7 +5,10 @@ import dataclasses
 import pytest
 from synthetic import case, failed, measured, overloaded, under_load
 
+from pytest_ngraph.advise.of_run import answers
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.metrics import compute
+from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.answer_lines import answer_lines
 from pytest_ngraph.report.summary import summary
@@ -117,3 +120,19 @@ def test_what_crashed_under_load_is_not_the_answer_whatever_it_showed_before() -
         "  resnet18  identity b1 90.3 requests/s sure",
         "  cannot be deployed: 1 case (openvino 1)",
     ]
+
+
+def test_what_cannot_be_deployed_is_not_the_answer_as_with_advise() -> None:
+    problem = Costs(problem="the deployed folder answers 3e-2 away from the measured model")
+    records = [
+        measured(case("identity"), 0.01),
+        measured(case("tvm"), 0.02),
+        measured(case("openvino"), 0.004, serving=problem),
+    ]
+    assert texts(records)[1:] == [
+        "  resnet18  identity b1 10.0 ms sure  identity b1 100/s sure",
+        "  cannot be deployed: 1 case (openvino 1)",
+    ]
+    (advised,) = answers(records, (), IN_GENERAL, "a-run")
+    assert advised.pick
+    assert advised.pick.case.compiler == "identity"

@@ -56,8 +56,8 @@ class Limits:
 
     def held(self, record: Record, between: Between) -> list[Held]:
         """Hold a measured record to each limit that there is. What cannot be deployed breaches, even without limits."""
-        if record.serving is not None and record.serving.problem:
-            return [Held("breached", record.serving.problem)]
+        if record.undeployable:
+            return [Held("breached", record.undeployable)]
         return list(self._held(record, between))
 
     def _held(self, record: Record, between: Between) -> Iterator[Held]:

@@ -41,8 +41,8 @@ class Thresholds:
     def held(self, record: Record, between: Between) -> list[Held]:
         """Return what became of each threshold of a case; what other processes would show is in that already."""
         del between
-        if record.serving is not None and record.serving.problem:
-            return [Held("breached", record.serving.problem)]
+        if record.undeployable:
+            return [Held("breached", record.undeployable)]
         return self._held.get(record.case, [])
 
 

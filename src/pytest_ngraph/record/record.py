@@ -186,7 +186,9 @@ class Record:
     @property
     def undeployable(self) -> str:
         """Why the case is no candidate for deploying, although it was measured; empty where it is one."""
-        return f"failed under load: {self.load.problem}" if self.load and self.load.failed else ""
+        if self.load and self.load.failed:
+            return f"failed under load: {self.load.problem}"
+        return self.serving.problem if self.serving else ""
 
     @property
     def may_pass(self) -> bool:

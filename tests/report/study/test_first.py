@@ -6,6 +6,7 @@ import dataclasses
 
 from synthetic import case, failed, measured, overloaded, skipped, unchanged, under_load
 
+from pytest_ngraph.costs import Costs
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.findings import findings
@@ -83,6 +84,15 @@ def test_what_crashed_under_load_is_no_answer_and_is_listed_with_what_failed() -
     assert (row["compiler"], row["outcome"], row["reason"]) == (
         "openvino", "measured", "failed under load: crashed: SIGSEGV",
     )  # fmt: skip
+
+
+def test_what_cannot_be_deployed_is_no_answer() -> None:
+    problem = Costs(problem="it cannot be deployed: no package")
+    first = first_screen(
+        study_of(*pair("net", 2.0), measured(case("openvino", workload="net"), 0.004, serving=problem))
+    )
+    assert [choice.compiler for choice in first.workloads[0].choices] == ["tvm", "tvm"]
+    assert first.failed == ["openvino on xeon: 1 of 1 case cannot be deployed, mostly no package"]
 
 
 def test_a_workload_of_which_a_gate_left_out_cases_has_no_answer() -> None:
