@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from pytest_ngraph.explain import fusions, graphs
 from pytest_ngraph.explain.counters import Counter, counted
 from pytest_ngraph.explain.fusions import CompiledDifference
 from pytest_ngraph.explain.graphs import GraphDifference
+from pytest_ngraph.explain.moves import with_heads_paths
 from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.explain.rows import Row, Series
 from pytest_ngraph.stats import Estimate, without_infinities
@@ -71,8 +72,14 @@ def explain(profiles: Sequence[Profile], depth: int | None = None, *, fuses_alik
         profiles: one or two, with equally many blocks, at least one.
         depth: most names along the path of a module that gets a row; None for the depth where something happens.
         fuses_alike: whether two cases are by one compiler. A kernel then counts for the module of its only convolution
-            or product, and modules are opened in which kernels span several parts.
+            or product, modules are opened in which kernels span several parts, and modules of the first have the paths
+            that they have in the second.
     """
+    moved: Mapping[str, str] = {}
+    if fuses_alike and len(profiles) == 2:
+        base, head = profiles
+        base, moved = with_heads_paths(base, head)
+        profiles = base, head
     series = Series(profiles, fuses_alike=fuses_alike)
     coverage = tuple(float(np.median(share)) for share in series.profiled / series.latency)
     rows = series.by_module(depth) if min(coverage) >= LEAST_COVERAGE else series.by_operator()
@@ -87,14 +94,15 @@ def explain(profiles: Sequence[Profile], depth: int | None = None, *, fuses_alik
         explained=sum(known),
         counters=counted(profiles),
         uncounted=profiles[-1].uncounted,
-        **_differences(*profiles),
+        **_differences(profiles, moved),
     )
 
 
-def _differences(base: Profile, head: Profile | None = None) -> dict[str, Any]:
+def _differences(profiles: Sequence[Profile], moved: Mapping[str, str]) -> dict[str, Any]:
     """Return what was compiled differently, by the names of the fields."""
-    if head is None:
+    if len(profiles) == 1:
         return {"graph": None, "compiled": None}
-    graph = graphs.compare(base.nodes, head.nodes) if base.nodes != head.nodes else None
+    base, head = profiles
+    graph = graphs.compare(base.nodes, head.nodes, moved) if moved or base.nodes != head.nodes else None
     matched = graph.matched if graph else None
     return {"graph": graph, "compiled": fusions.compare(base, head, matched)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
@@ -28,12 +28,14 @@ class GraphDifference:
         removed: operations that only the base has.
         changed: operations that both have, with other types, shapes or attributes.
         matched: name in the head of each operation that both have, by its name in the base.
+        moved: path in the head of each module that has another one there, by that in the base.
     """
 
     added: tuple[Node, ...]
     removed: tuple[Node, ...]
     changed: tuple[Change, ...]
     matched: dict[str, str] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -42,15 +44,22 @@ class GraphDifference:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data: the name, operator and module of each operation, and what changed of it."""
         changed = [_named(change.head) | {"what": list(change.what)} for change in self.changed]
-        return {"added": [*map(_named, self.added)], "removed": [*map(_named, self.removed)], "changed": changed}
+        operations = {"added": [*map(_named, self.added)], "removed": [*map(_named, self.removed)], "changed": changed}
+        return operations | {"moved": dict(self.moved)}
 
 
 def _named(node: Node) -> dict[str, Any]:
     return {"name": node.name, "operator": node.operator, "module": node.module}
 
 
-def compare(base: Sequence[Node], head: Sequence[Node]) -> GraphDifference:
-    """Return what differs. Operations are matched by their order among those of the same module."""
+def compare(base: Sequence[Node], head: Sequence[Node], moved: Mapping[str, str] | None = None) -> GraphDifference:
+    """Return what differs. Operations are matched by their order among those of the same module.
+
+    Args:
+        base: with the paths that its modules have in the head.
+        head: the other program.
+        moved: which of these were others in the base.
+    """
     in_base, in_head = _by_module(base), _by_module(head)
     pairs = [pair for module, nodes in in_base.items() for pair in _pairs(nodes, in_head.get(module, []))]
     matched = {one.name: other.name for one, other in pairs}
@@ -61,6 +70,7 @@ def compare(base: Sequence[Node], head: Sequence[Node]) -> GraphDifference:
         removed=tuple(node for node in base if node.name not in matched),
         changed=tuple(change for change in changes if change.what),
         matched=matched,
+        moved=moved or {},
     )
 
 

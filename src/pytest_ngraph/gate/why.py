@@ -110,7 +110,10 @@ def _coverage(share: float) -> str:
 
 
 def _graph(graph: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield which operations only one side has, and which differ."""
+    """Yield which modules have another path, which operations only one side has, and which differ."""
+    moved = [f"{_module(one)} is now {_module(other)}" for one, other in (graph or {}).get("moved", {}).items()]
+    if moved:
+        yield listed(moved, MOST_CHANGES)
     for key in ("added", "removed", "changed"):
         found = [f"{each['operator']} in {_module(each['module'])}" for each in (graph or {}).get(key, ())]
         if found:
