@@ -17,6 +17,7 @@ from pytest_ngraph.compilers import profiling
 from pytest_ngraph.compilers.identity import Identity
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.explain.fusions import compare
+from pytest_ngraph.explain.places import place
 from pytest_ngraph.explain.profile import Block, Kernel, Profile
 
 
@@ -96,3 +97,17 @@ def test_what_a_module_calls_twice_is_not_fused(exported: Export, tmp_path: Path
         for name, found in (("identity", kernels), ("other", apart))
     )
     assert compare(eager, other).lost == {}
+
+
+def test_a_part_with_several_names_works_for_all_that_are_called(exported: Export, tmp_path: Path) -> None:
+    artifact = exported(case("shared_head"))
+    known = {node.name: node for node in nodes(artifact)}
+    kernels = {(kernel.operator, kernel.modules): kernel for kernel in profiled(artifact, tmp_path)}
+    assert {key for key in kernels if key[1] != ("",)} == {
+        ("linear", ("body",)),
+        ("linear", ("heads.0.linear", "heads.1.linear")),
+        ("relu", ("heads.0", "heads.1")),
+    }
+    linear = kernels["linear", ("heads.0.linear", "heads.1.linear")]
+    assert [known[name].module for name in linear.nodes] == ["heads.0.linear", "heads.1.linear"]
+    assert place(linear, known) == ("module", "heads")

@@ -65,3 +65,22 @@ class Residual(nn.Module):
 
 def residual() -> Made:
     return Residual().eval(), torch.rand(2, 4)
+
+
+class SharedHead(nn.Module):
+    """Has one head under two names that it calls, and under one that it does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        head = Head()
+        self.heads = nn.ModuleList([head, head])
+        self.body, self.unused = nn.Linear(4, 8), head
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.body(x)
+        scores: torch.Tensor = self.heads[0](x) + self.heads[1](x)
+        return scores
+
+
+def shared_head() -> Made:
+    return SharedHead().eval(), torch.rand(2, 4)

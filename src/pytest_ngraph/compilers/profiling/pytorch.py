@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CALL, MODULE, NODE = "ngraph call", "ngraph module ", "ngraph node "
 """Our spans: the name of one around a call, and the prefixes of those around modules and nodes."""
+ALSO = "\n"
+"""Between the paths of a module that its network has under several names."""
 PROFILED = ("cpu", "cuda")
 """Kinds of devices whose work PyTorch's profiler reports."""
 MOVING = frozenset(
@@ -76,13 +78,16 @@ class ProfiledModule:
 
 
 def _parts(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield the path and the module of each part that Python calls: of a ScriptModule, the whole alone."""
+    """Yield the paths and the module of each part that Python calls: of a ScriptModule, the whole alone."""
     script = None
-    for path, part in module.named_modules():
+    found: dict[torch.nn.Module, list[str]] = {}
+    for path, part in module.named_modules(remove_duplicate=False):
         if script is not None and is_within(path, script):
             continue
         script = path if pytorch.is_script(part) else None
-        yield path, part
+        found.setdefault(part, []).append(path)
+    for part, paths in found.items():
+        yield ALSO.join(paths), part
 
 
 @contextmanager
@@ -94,8 +99,8 @@ def _spans_around(parts: Sequence[tuple[str, torch.nn.Module]]) -> Iterator[None
     """
     before = [vars(part).get("forward") for _, part in parts]
     try:
-        for path, part in parts:
-            vars(part)["forward"] = _with_span(MODULE + path, part.forward)
+        for paths, part in parts:
+            vars(part)["forward"] = _with_span(MODULE + paths, part.forward)
         yield
     finally:
         for (_, part), own in zip(parts, before, strict=True):
@@ -169,28 +174,37 @@ def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind
     found: dict[tuple[str, str, str], list[float]] = {}
     for caller, span in _operators(spans, ""):
         found.setdefault((caller, _plain(span.name), _kind(span)), []).append(span.seconds)
-    modules = dict.fromkeys(caller for caller, *_ in found if caller.startswith(MODULE))
-    paths = without_wrapper([caller.removeprefix(MODULE) for caller in modules])
-    path_of = dict(zip(modules, paths, strict=True))
+    paths_of = _paths_of({caller for caller, *_ in found}, nodes)
     named: dict[tuple[str, str], list[str]] = {}
     for node in nodes:
         named.setdefault((node.module, node.operator), []).append(node.name)
 
     def kernel(caller: str, operator: str, kind_of_kernel: str, seconds: Sequence[float]) -> Kernel:
-        of_module = named.get((path_of[caller], operator), []) if caller in path_of else []
+        paths = paths_of.get(caller, ())
         of_node = [caller.removeprefix(NODE)] if caller.startswith(NODE) else []
+        first = paths[0] if paths else caller.removeprefix(NODE)
         return Kernel(
-            name=f"{path_of.get(caller, caller.removeprefix(NODE))}/{operator}/{kind_of_kernel}",
+            name=f"{first}/{operator}/{kind_of_kernel}",
             operator=operator,
             kind=kind_of_kernel,
             provider=kind,
             seconds=sum(seconds) / calls,
             runs=max(1, round(len(seconds) / calls)),
-            nodes=tuple(of_module or of_node),
-            modules=(path_of[caller],) if caller in path_of else (),
+            nodes=tuple(name for path in paths for name in named.get((path, operator), ())) or tuple(of_node),
+            modules=paths,
         )
 
     return [kernel(*key, seconds) for key, seconds in found.items()]
+
+
+def _paths_of(callers: Iterable[str], nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:
+    """Return the paths of each module that called something: where it has several, those that the program calls."""
+    raw = {caller: caller.removeprefix(MODULE).split(ALSO) for caller in callers if caller.startswith(MODULE)}
+    every = [path for paths in raw.values() for path in paths]
+    plain = dict(zip(every, without_wrapper(every), strict=True))
+    called = {node.module for node in nodes}
+    found = {caller: tuple(plain[path] for path in paths) for caller, paths in raw.items()}
+    return {caller: tuple(path for path in paths if path in called) or paths[:1] for caller, paths in found.items()}
 
 
 def _operators(spans: Sequence[Span], caller: str) -> Iterator[tuple[str, Span]]:
