@@ -111,3 +111,17 @@ def test_a_part_with_several_names_works_for_all_that_are_called(exported: Expor
     linear = kernels["linear", ("heads.0.linear", "heads.1.linear")]
     assert [known[name].module for name in linear.nodes] == ["heads.0.linear", "heads.1.linear"]
     assert place(linear, known) == ("module", "heads")
+
+
+def test_what_hooks_compute_counts_for_their_module_as_in_the_program(exported: Export, tmp_path: Path) -> None:
+    artifact = exported(case("hooked"))
+    known = {node.name: node for node in nodes(artifact)}
+    kernels = profiled(artifact, tmp_path)
+    assert {(kernel.operator, kernel.modules) for kernel in kernels} == {
+        ("cos", ("0",)),
+        ("linear", ("0",)),
+        ("sin", ("0",)),
+        ("relu", ("1",)),
+    }
+    assert all(known[name].module in kernel.modules for kernel in kernels for name in kernel.nodes)
+    assert {name for kernel in kernels for name in kernel.nodes} == known.keys()

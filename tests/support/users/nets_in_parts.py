@@ -84,3 +84,11 @@ class SharedHead(nn.Module):
 
 def shared_head() -> Made:
     return SharedHead().eval(), torch.rand(2, 4)
+
+
+def hooked() -> Made:
+    """Return a layer whose hooks compute, as an adapter's do."""
+    layer = nn.Linear(4, 4)
+    layer.register_forward_pre_hook(lambda _, inputs: (torch.cos(inputs[0]),))
+    layer.register_forward_hook(lambda _, __, output: torch.sin(output))
+    return nn.Sequential(layer, nn.ReLU()).eval(), torch.rand(2, 4)

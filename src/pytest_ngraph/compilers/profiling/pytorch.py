@@ -97,17 +97,25 @@ def _spans_around(parts: Sequence[tuple[str, torch.nn.Module]]) -> Iterator[None
     Each gets another `forward` for that time. Hooks would change what is computed: PyTorch has kernels for whole
     layers, and uses them only where no part has hooks.
     """
-    before = [vars(part).get("forward") for _, part in parts]
+    entrances = [(paths, vars(part), name, getattr(part, name)) for paths, part in parts for name in _entrances(part)]
+    before = [own.get(name) for _, own, name, _ in entrances]
     try:
-        for paths, part in parts:
-            vars(part)["forward"] = _with_span(MODULE + paths, part.forward)
+        for paths, own, name, call in entrances:
+            own[name] = _with_span(MODULE + paths, call)
         yield
     finally:
-        for (_, part), own in zip(parts, before, strict=True):
-            if own is None:
-                vars(part).pop("forward", None)
+        for (_, own, name, _), call in zip(entrances, before, strict=True):
+            if call is None:
+                own.pop(name, None)
             else:
-                vars(part)["forward"] = own
+                own[name] = call
+
+
+def _entrances(part: torch.nn.Module) -> Iterator[str]:
+    """Yield the methods that a call of a part goes through: where it has hooks of its own, these run in the second."""
+    yield "forward"
+    if (part._forward_hooks or part._forward_pre_hooks) and not pytorch.is_script(part):
+        yield "_call_impl"
 
 
 def _with_span(name: str, forward: Callable[..., object]) -> Callable[..., object]:
