@@ -136,3 +136,10 @@ def test_what_cannot_be_deployed_is_not_the_answer_as_with_advise() -> None:
     (advised,) = answers(records, (), IN_GENERAL, "a-run")
     assert advised.pick
     assert advised.pick.case.compiler == "identity"
+
+
+def test_what_crashed_under_load_is_not_marked_as_the_fastest() -> None:
+    records = [under_load(name, 0.01, rate, rate + 1, rate) for name, rate in (("identity", 90), ("tvm", 50))]
+    records.append(overloaded("openvino", 0.004, 200, 201, 200))
+    shown = [line.text.split() for line in summary(records, compute(records), width=140)]
+    assert [words[2] for words in shown if words[:2] == ["*", "1"]] == ["identity"]

@@ -114,13 +114,13 @@ def _row(record: Record, index: int, columns: Sequence[Column], rank: str, width
 def _ranks(measured: Sequence[Record], metrics: Metrics) -> Iterator[tuple[Case, str]]:
     """Yield the best case at each batch size that has several compilers, and its equals.
 
-    That is the one with the highest throughput, or under load with the highest rate.
+    That is the one with the highest throughput, or under load with the highest rate. What failed there is none.
     """
     by_batch_size: dict[int, list[tuple[Case, Estimate]]] = {}
     for record in measured:
-        estimate = metrics[record.case][judged_by(record.case)].estimate
-        if estimate is not None and estimate.value > 0:
-            by_batch_size.setdefault(record.case.batch_size, []).append((record.case, estimate))
+        metric = metrics[record.case][judged_by(record.case)]
+        if metric.estimate is not None and metric.estimate.value > 0 and not metric.failed:
+            by_batch_size.setdefault(record.case.batch_size, []).append((record.case, metric.estimate))
     for found in by_batch_size.values():
         (best, highest), *others = sorted(found, key=lambda each: -each[1].value)
         if others:
