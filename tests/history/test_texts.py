@@ -56,6 +56,10 @@ def test_the_ratio_of_anchors_that_were_never_compared_is_unknown(tmp_path: Path
     assert other == {"name": "b", "start": 4, "beside": "a", "ratio": None, "error": None}
     (data,) = texts.as_data([found])
     assert data["anchors"][1] == other
+    linked = series_of(row(0, 0.0), row(1, 0.02, head="b"), row(2, 0.0, anchor="b"))
+    *_, last = texts.in_lines([linked, found])
+    assert last == "1 series with anchors never compared: no step is looked for across these"
+    assert len(list(texts.in_lines([linked]))) == 1
     assert "b since 1970-01-01 (its ratio to a is unknown)" in on_page(found, tmp_path)
 
 

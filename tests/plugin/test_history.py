@@ -14,6 +14,7 @@ from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
 from pytest_ngraph.history.levels import FLOOR
 from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.link_step import LinkStep
 
 
 def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pytester) -> None:
@@ -71,6 +72,14 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
     ]
     (link,) = chained(rows).links
     assert link[3:] == (0.0, FLOOR)
+
+
+def test_only_the_cases_that_lack_a_link_are_measured_for_it(pytester: pytest.Pytester) -> None:
+    weighed.repository(pytester.path)
+    pytester.makepyfile(test_plain="def test_without_a_case(): ...")
+    step = LinkStep({"plain_b-weighing:Weighs-b1-cpu"})
+    result = pytester.runpytest_inprocess("--collect-only", "-q", plugins=[step])
+    result.stdout.fnmatch_lines(["test_it.py::test_it?plain_b-*", "", "1/3 tests collected (2 deselected)*"])
 
 
 def test_an_anchor_may_be_called_like_a_folder(pytester: pytest.Pytester) -> None:

@@ -1,11 +1,12 @@
-"""A new anchor is measured once beside the one before it, so that the series of a history go on across the two."""
+"""A new anchor is measured once beside the one before it, for each case, so that its series goes on across the two."""
 
 from __future__ import annotations
 
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,12 +30,14 @@ class Anchors(NamedTuple):
         commit: the new anchor's commit; with libraries of its own, and a digest of these.
         earlier: name of the one before.
         earlier_commit: what distinguishes it, as `commit`.
+        cases: the ids of the cases to measure: the earlier anchor was their last one.
     """
 
     new: str
     commit: str
     earlier: str
     earlier_commit: str
+    cases: tuple[str, ...]
 
     @property
     def have_libraries(self) -> bool:
@@ -42,26 +45,37 @@ class Anchors(NamedTuple):
         return " " in self.commit or " " in self.earlier_commit
 
 
-def changed(index: Index, new: str, commit: str) -> Anchors | None:
-    """Return the anchors where a night begins a new one that was not measured beside the last one; else None.
+def changed(index: Index, new: str, commit: str, cases: Collection[str]) -> list[Anchors]:
+    """Return the new anchor with each earlier one that some of these cases were last measured beside.
+
+    Cases are left out that were measured beside the new one before, or whose link was.
 
     Args:
         index: of the store.
         new: the night's anchor, as shown to users.
         commit: its commit, as in `Anchors`.
+        cases: the ids of the night's cases.
     """
-    last = index.last_anchored()
-    if last is None or index.has_anchor(commit) or index.links(commit, last.anchor_commit):
-        return None
-    return Anchors(new, commit, last.anchor, last.anchor_commit)
+    last = index.last_anchors(commit)
+    by_anchor: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        if case in last:
+            by_anchor[last[case][1]].append(case)
+    found = []
+    for earlier_commit, own in by_anchor.items():
+        known = index.links(commit, earlier_commit)
+        if missing := tuple(case for case in own if case not in known):
+            found.append(Anchors(new, commit, last[missing[0]][0], earlier_commit, missing))
+    return found
 
 
 def measure(
     anchors: Anchors, arguments: Sequence[str], folder: Path, rootdir: Path, store: Path, untracked: Sequence[str] = ()
 ) -> str:
-    """Measure the cases of the new anchor beside the earlier one, and return what came of it, in a sentence.
+    """Measure the new anchor's code beside that of the earlier one, and return what came of it, in a sentence.
 
-    A pytest with the same arguments runs on the new anchor's files in a temporary worktree. Its failures fail nothing.
+    A pytest with the same arguments runs on the new anchor's files in a temporary worktree, and leaves only the cases
+    that need it. Its failures fail nothing.
 
     Args:
         arguments: those of this run's pytest.
@@ -83,10 +97,13 @@ def measure(
         problem = str(error)
     with Index(store) as index:
         index.update()
-        count = index.links(anchors.commit, anchors.earlier_commit)
-    if count:
-        return f"{pair} was measured once, for {counted(count, 'case')}: their series go on from anchor to anchor."
-    return f"{pair} could not be measured ({problem or 'no case has a ratio'}): {APART}."
+        count = len(index.links(anchors.commit, anchors.earlier_commit).intersection(anchors.cases))
+    if not count:
+        return f"{pair} could not be measured ({problem or 'no case has a ratio'}): {APART}."
+    said = f"{pair} was measured once, for {counted(count, 'case')}: their series go on from anchor to anchor."
+    if rest := len(anchors.cases) - count:
+        said += f" {counted(rest, 'other case')} could not be measured ({problem or 'no ratio'}): {APART}."
+    return said
 
 
 def _measured(
@@ -106,6 +123,7 @@ def _measured(
                 f"--ngraph-history={anchors.earlier_commit}",
                 f"--ngraph-store={store.resolve()}",
             ],
+            "cases": anchors.cases,
         }
         ended = run(STEP, tree.cwd, environment(tree), json.dumps(request))
     return reason(f"{ended.output}\n{ended.errors}") if ended.status else ""

@@ -144,18 +144,25 @@ class Index:
         found = self._database.execute(query).fetchone()
         return row_of(found) if found else None
 
-    def has_anchor(self, commit: str) -> bool:
-        """Return whether a record was measured beside the anchor of this commit."""
-        query = "SELECT 1 FROM sessions WHERE anchor_commit = ? LIMIT 1"
-        return self._database.execute(query, (commit,)).fetchone() is not None
-
-    def links(self, commit: str, anchor_commit: str) -> int:
-        """Return how many cases have a ratio of this commit to this anchor."""
+    def last_anchors(self, commit: str) -> dict[str, tuple[str, str]]:
+        """Return the last anchor, by name and commit, of each case that has a ratio and none beside this anchor yet."""
         query = (
-            "SELECT COUNT(DISTINCT case_number) FROM records JOIN sessions ON sessions.id = session "
+            "SELECT cases.id, anchor, anchor_commit, MAX(started_at) "  # of the record that has the maximum
+            "FROM records JOIN cases ON number = case_number JOIN sessions ON sessions.id = session "
+            "WHERE anchor != '' AND log_ratio IS NOT NULL AND case_number NOT IN ("
+            "SELECT case_number FROM records JOIN sessions ON sessions.id = session WHERE anchor_commit = ?) "
+            "GROUP BY case_number"
+        )
+        return {case: (name, earlier) for case, name, earlier, _ in self._database.execute(query, (commit,))}
+
+    def links(self, commit: str, anchor_commit: str) -> set[str]:
+        """Return the cases that have a ratio of this commit to this anchor."""
+        query = (
+            "SELECT DISTINCT cases.id "
+            "FROM records JOIN cases ON number = case_number JOIN sessions ON sessions.id = session "
             "WHERE commit_id = ? AND anchor_commit = ? AND log_ratio IS NOT NULL"
         )
-        return int(self._database.execute(query, (commit, anchor_commit)).fetchone()[0])
+        return {case for (case,) in self._database.execute(query, (commit, anchor_commit))}
 
     def count(self) -> int:
         """Return the number of records."""

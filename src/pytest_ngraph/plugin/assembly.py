@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.against.from_revision import FromRevision
     from pytest_ngraph.against.live import LiveBase
     from pytest_ngraph.against.stored import StoredBase
+    from pytest_ngraph.case import Case
     from pytest_ngraph.metrics import Metric
     from pytest_ngraph.record import Record
     from pytest_ngraph.session.resume import ResumedRun
@@ -125,32 +126,41 @@ def _arguments(config: pytest.Config) -> list[str]:
 
 
 def _beside_anchor(chosen: Options, config: pytest.Config) -> LiveBase:
-    """Return the anchor of a history; a new one is measured beside the one before it first.
-
-    Raises `UsageError` where none is named, and none can be taken from before.
-    """
-    from pytest_ngraph.against import linking
+    """Return the anchor of a history. Raises `UsageError` where none is named, and none can be taken from before."""
     from pytest_ngraph.against.anchor import Anchor, WithLibraries, chosen_before
     from pytest_ngraph.against.interpreter import FromInterpreter
     from pytest_ngraph.history.index import Index
 
-    folder = config.invocation_params.dir
+    name = chosen.gate.against
+    if not name:
+        with Index(chosen.store) as index:
+            index.update()
+            name = chosen_before(index.last_anchored(), config.invocation_params.dir)
+    revision = _revision(name, chosen, config)
+    python = chosen.gate.against_python
+    origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
+    return Anchor(origin, name, chosen.gate)
+
+
+def link(config: pytest.Config, cases: Collection[Case]) -> None:
+    """Measure the anchor of a history beside an earlier one, for those of these cases that it is new to."""
+    session, anchor = config.stash[SESSION], config.stash[BASE]
+    chosen = session.options
+    if anchor is None or not chosen.gate.history:
+        return
+    from pytest_ngraph.against import linking
+    from pytest_ngraph.history.index import Index
+    from pytest_ngraph.store.run import ANCHOR_COMMIT
+
     with Index(chosen.store) as index:
         index.update()
-        last = index.last_anchored()
-        name = chosen.gate.against or chosen_before(last, folder)
-        revision = _revision(name, chosen, config)
-        python = chosen.gate.against_python
-        origin = WithLibraries(revision, FromInterpreter(python, config.rootpath)) if python else revision
-        anchors = linking.changed(index, revision.name, origin.commit)
-    anchor = Anchor(origin, name, chosen.gate)
-    if anchors is not None and not options.is_xdist_worker(config):
+        due = linking.changed(index, anchor.name, anchor.source[ANCHOR_COMMIT], [case.id for case in cases])
+    for anchors in due:
         beside = f"beside the previous one, {anchors.earlier}"
-        print(f"pytest-ngraph: measuring the new anchor, {anchors.new}, {beside}, once.", flush=True)
-        place = folder, config.rootpath, chosen.store
-        linked = linking.measure(anchors, _arguments(config), *place, chosen.gate.untracked)
-        anchor.notes.append(linked)
-    return anchor
+        print(f"\npytest-ngraph: measuring the new anchor, {anchors.new}, {beside}, once.", flush=True)
+        place = config.invocation_params.dir, config.rootpath, chosen.store
+        anchor.notes.append(linking.measure(anchors, _arguments(config), *place, chosen.gate.untracked))
+        session.start_clock()
 
 
 def _baselines(chosen: Options, site: Site, resumed: ResumedRun | None) -> list[StoredBase]:

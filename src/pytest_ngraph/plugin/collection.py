@@ -9,7 +9,7 @@ import pytest
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import NgraphError, Unreachable, UsageError
 from pytest_ngraph.plugin import items, marks
-from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.assembly import SESSION, link
 from pytest_ngraph.plugin.collected import collected
 from pytest_ngraph.plugin.fixtures import COMPILER_FIXTURES
 from pytest_ngraph.plugin.options import is_xdist_worker
@@ -137,6 +137,7 @@ def announce(tests: Sequence[pytest.Item], config: pytest.Config) -> None:
     session.judgement.hold_to_bases([case for _, case in running])
     if session.options.measures:
         session.check_store()
+        link(config, {case for item, case in running if items.measures(item)})
     session.site.check()
     end_on_sigterm(config)
     for judge in session.judgement.judges:

@@ -87,7 +87,11 @@ class Session:
             limits=lambda: self.judgement.knowledge_of_limits,
         )
         self._clock = clock
-        self._started_s = clock()
+        self.start_clock()
+
+    def start_clock(self) -> None:
+        """Let the time of `--ngraph-max-seconds` begin now."""
+        self._started_s = self._clock()
 
     def expect(self, case: Case, nodeid: str) -> None:
         """Plan a case that a test will ask for: it is measured together with the others of its group."""
