@@ -92,10 +92,16 @@ def between(good: str, bad: str, folder: Path, *, first_parent: bool) -> Commits
         raise UsageError(f"{good} and {bad} are the same commit, {start.short}. Give an earlier one as the good one.")
     if answers(root, "merge-base", "--is-ancestor", start.sha, end.sha) is None:
         raise UsageError(f"{good} is not an ancestor of {bad}. {_advice(start, end)}")
-    options = ["--parents", *(["--first-parent"] if first_parent else [])]
-    listed = [line.split() for line in git(root, "rev-list", *options, end.sha, f"^{start.sha}").splitlines()]
-    parents = {sha: tuple(own[:1] if first_parent else own) for sha, *own in listed}
-    return Commits(start, end, Graph(parents))
+    if first_parent:  # where the good one came by a merge, earlier commits of the main line do not contain it
+        after = set(_listed(root, "--ancestry-path", end.sha, f"^{start.sha}"))
+        line = _listed(root, "--first-parent", "--reverse", end.sha, f"^{start.sha}")
+        return Commits(start, end, Graph.chain(start.sha, [sha for sha in line if sha in after]))
+    listed = [line.split() for line in _listed(root, "--parents", end.sha, f"^{start.sha}")]
+    return Commits(start, end, Graph({sha: tuple(parents) for sha, *parents in listed}))
+
+
+def _listed(root: Path, *arguments: str) -> list[str]:
+    return git(root, "rev-list", *arguments).splitlines()
 
 
 def _advice(start: Revision, end: Revision) -> str:
