@@ -87,6 +87,20 @@ def test_the_last_record_of_a_case_in_a_run_counts(tmp_path: Path) -> None:
         assert row.ratio is None
 
 
+def test_a_name_that_is_not_utf_8_hides_no_record(tmp_path: Path) -> None:
+    """As of a branch that was named, or of a file that was saved, under Latin-1."""
+    journal = Journal(tmp_path, {"processor": "Xe\udce9n"}, source={"commit": "1" * 40, "branch": "fix-\udce9"})
+    journal.append(measured(case("tvm", workload="mod\udce9l.onnx"), 0.02))
+    journal.close()
+    with opened(tmp_path) as index:
+        (row,) = index.rows()
+        assert row.branch == "fix-?"
+        assert row.case_id.startswith("mod?l.onnx-tvm")
+        assert list(index.cases()) == [row.case_id]
+        assert index.facts(row.machine)["processor"] == "Xe?n"
+        assert not index.problems()
+
+
 def test_damaged_lines_are_named_and_left_out(store: Path) -> None:
     path = max(store.glob("*.jsonl"))
     with path.open("a") as file:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from typing import Any
 
 from pytest_ngraph.history import facts
 from pytest_ngraph.history.summary import Origin, Summary
@@ -33,17 +34,15 @@ class File:
             )
         self._database.execute(
             f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 14)})",
-            (case, session, found.started_at, found.outcome, found.against, *latency, *ratio, offset, length),
+            (case, session, found.started_at, found.outcome, _text(found.against), *latency, *ratio, offset, length),
         )
 
     def _case(self, found: Summary) -> int:
-        query = "SELECT number FROM cases WHERE id = ?"
-        known = self._database.execute(query, (found.case_id,)).fetchone()
+        query, case_id = "SELECT number FROM cases WHERE id = ?", _text(found.case_id)
+        known = self._database.execute(query, (case_id,)).fetchone()
         if known is None:
-            self._database.execute(
-                "INSERT INTO cases (id, parts) VALUES (?, ?)", (found.case_id, json.dumps(found.case, sort_keys=True))
-            )
-            known = self._database.execute(query, (found.case_id,)).fetchone()
+            self._database.execute("INSERT INTO cases (id, parts) VALUES (?, ?)", (case_id, _json(found.case)))
+            known = self._database.execute(query, (case_id,)).fetchone()
         return int(known[0])
 
     def _session(self, origin: Origin) -> int:
@@ -52,7 +51,7 @@ class File:
             return self._last[1]
         libraries = self._facts(facts.of_libraries(origin.environment))
         machine = self._facts(facts.of_machine(origin.environment))
-        source = [origin.source.get(name, "") for name in (COMMIT, BRANCH, ANCHOR, ANCHOR_COMMIT)]
+        source = [_text(origin.source.get(name, "")) for name in (COMMIT, BRANCH, ANCHOR, ANCHOR_COMMIT)]
         key = (origin.run, *source, libraries, machine)
         if key not in self._sessions:
             made = self._database.execute(
@@ -67,5 +66,14 @@ class File:
     def _facts(self, found: Mapping[str, str]) -> str:
         digest = facts.digest(found)
         if digest:
-            self._database.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (digest, json.dumps(found)))
+            self._database.execute("INSERT OR IGNORE INTO facts VALUES (?, ?)", (digest, _json(found)))
         return digest
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return _text(json.dumps(data, sort_keys=True, ensure_ascii=False))
+
+
+def _text(text: str) -> str:
+    """Return a text with question marks for bytes of a name that were not UTF-8: SQLite takes no others."""
+    return text.encode(errors="replace").decode()
