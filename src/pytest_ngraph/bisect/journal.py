@@ -65,7 +65,7 @@ class Journal:
 
     def write(self, data: Mapping[str, Any]) -> None:
         """Write a line, and wait until it is on disk."""
-        write_line(self._file, json.dumps(data, allow_nan=False))
+        write_line(self._file, json.dumps(data))
 
     def lines(self) -> list[dict[str, Any]]:
         """Return what was written, without a line that a killed process did not finish."""
