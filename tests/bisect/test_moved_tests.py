@@ -37,12 +37,16 @@ def test_the_commit_before_the_move_is_named(moved: str, capsys: pytest.CaptureF
 def test_a_test_that_an_earlier_commit_does_not_have_leaves_the_others(
     moved: str, weighed: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As with a test that was split, or whose file is new: pytest refuses a name that is missing."""
+    """As with a test that was split, whose file is new, or whose file cannot be imported.
+
+    Pytest refuses a name that is missing, and stops where a file cannot be imported.
+    """
     test = (weighed.root / "test_moved.py").read_text()
     weighed.write("test_moved.py", test.replace("def test_it", "def test_renamed"))
     weighed.write("test_new.py", test.replace("plain_a", "plain_b"))
-    weighed.commit("Rename the test, and add one")
-    chosen = ["test_moved.py::test_renamed", "test_new.py"]
+    weighed.write("test_broken.py", "import nothing_of_this_name\n")
+    weighed.commit("Rename the test, and add others")
+    chosen = ["test_moved.py::test_renamed", "test_new.py", "test_broken.py"]
     assert main(["bisect", "v1", "--case=plain_a", "--json", "--", *chosen]) == 0
     (culprit,) = json.loads(capsys.readouterr().out)["culprits"]
     assert culprit["commit"] == moved

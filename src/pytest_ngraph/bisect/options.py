@@ -78,4 +78,5 @@ class Asked:
             f"--ngraph-store={store}",
             f"--ngraph-summary={summary}",
             "--maxfail=0",
+            "--continue-on-collection-errors",
         ]
