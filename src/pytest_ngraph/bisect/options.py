@@ -11,6 +11,13 @@ from pytest_ngraph.bisect.question import Question
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.report.since import CLASHING
 
+OF_OTHER_RUNS = (
+    "advise=false", "against=", "against_python=", "calibrate=false", "compare=", "dry_run=false", "fail_on=",
+    "history=", "max_seconds=", "report=", "resume=", "save=", "scheduler=", "serving=false", "tails=",
+    "two_sided=false",
+)  # fmt: skip
+"""What a project's ini file may set for its other runs, and that would refuse or change the steps of a bisection."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -79,4 +86,5 @@ class Asked:
             f"--ngraph-summary={summary}",
             "--maxfail=0",
             "--continue-on-collection-errors",
+            *(f"--override-ini=ngraph_{each}" for each in OF_OTHER_RUNS),
         ]
