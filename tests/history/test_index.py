@@ -5,6 +5,7 @@ import os
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import nights
 import pytest
@@ -157,6 +158,33 @@ def test_an_index_of_another_version_is_made_again(store: Path) -> None:
         database.execute("DROP TABLE records")
     with opened(store) as index:
         assert index.count() == 5
+
+
+@pytest.mark.parametrize("statement", ["PRAGMA", "SELECT name", "BEGIN IMMEDIATE"])
+def test_where_sqlite_cannot_use_a_file_the_index_is_in_memory(
+    store: Path, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """As on a file system without locks, or beyond a quota: SQLite says of either what it says of a disk that fails."""
+    opened(store).close()
+    nights.write(store, {nights.CASE: [1.03]}, first=3)
+    connect = sqlite3.connect
+
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            if sql.startswith(statement):
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(sql, *parameters)
+
+    def connected(path: Any, **keywords: Any) -> sqlite3.Connection:
+        return connect(path, **keywords, factory=sqlite3.Connection if path == ":memory:" else Failing)
+
+    monkeypatch.setattr(sqlite3, "connect", connected)
+    kept = (store / NAME).read_bytes()
+    with opened(store) as index:
+        assert index.count() == 6
+        assert (store / NAME).read_bytes() == kept
+        index.rebuild()
+        assert index.count() == 6
 
 
 def test_rebuilding_gives_the_same(store: Path) -> None:

@@ -31,7 +31,8 @@ from pytest_ngraph.wording import counted
 NAME = "index.sqlite"
 WAIT_S = 60.0
 """How long to wait for another session that writes to the index."""
-READ_ONLY = "readonly"
+OUT_OF_REACH = ("readonly", "disk I/O")
+"""What SQLite says of a file that cannot be written: in a store of somebody else; without locks, or beyond a quota."""
 
 
 class Index:
@@ -60,25 +61,19 @@ class Index:
     def update(self) -> None:
         """Read the files that are new or have changed, and forget those that are gone.
 
-        An index that turns out to be damaged is made again.
+        An index that turns out to be damaged is made again. Raises `StoreError` where it can neither be used nor made.
         """
         try:
-            self._update()
-        except sqlite3.DatabaseError as error:
-            if READ_ONLY in str(error):
-                self._database = _connected(None)
-                self._update()
-            elif is_damage(error):
-                self.rebuild()
-            else:
-                raise StoreError(f"the index {self._path} cannot be used: {error}. It can be deleted.") from error
+            self._fill()
+        except sqlite3.DatabaseError:
+            self.rebuild()
 
     def rebuild(self) -> None:
         """Make the index again from all files of the store."""
         self.close()
         _remove(self._path)
         self._database = self._opened()
-        self._update()
+        self._fill()
 
     def cases(self) -> dict[str, dict[str, Any]]:
         """Return the parts of each case by its id."""
@@ -172,10 +167,24 @@ class Index:
         try:
             return _connected(self._path)
         except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                return _connected(None)  # a folder in which nothing can be written, or that is not there
-        _remove(self._path)
-        return _connected(self._path)
+            if is_damage(error):
+                with suppress(sqlite3.DatabaseError, OSError):
+                    _remove(self._path)
+                    return _connected(self._path)
+        return _connected(None)  # a folder in which nothing can be written, or that is not there
+
+    def _fill(self) -> None:
+        """Bring the index up to date, in memory where the file cannot be used. Raises what shows that it is damaged."""
+        try:
+            self._update()
+        except sqlite3.DatabaseError as error:
+            if is_damage(error):
+                raise
+            if not any(text in str(error) for text in OUT_OF_REACH):
+                raise StoreError(f"the index {self._path} cannot be used: {error}. It can be deleted.") from error
+            self.close()
+            self._database, self.changed = _connected(None), 0
+            self._update()
 
     def _update(self) -> None:
         found = {str(path.relative_to(self._store)): path for path in self._files()}
@@ -236,7 +245,8 @@ class Index:
         try:
             yield
         except BaseException:
-            self._database.execute("ROLLBACK")
+            with suppress(sqlite3.OperationalError):  # after some errors, SQLite has done so by itself
+                self._database.execute("ROLLBACK")
             raise
         self._database.execute("COMMIT")
 
@@ -260,7 +270,7 @@ def _connected(path: Path | None) -> sqlite3.Connection:
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
     """Return whether an index has to be made again, and is not only locked or out of reach."""
-    return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error) or "disk I/O" in str(error)
+    return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error)
 
 
 def _remove(path: Path) -> None:
