@@ -12,10 +12,11 @@ from typing import Any
 from pytest_ngraph.against.revision import Revision, Worktree
 from pytest_ngraph.against.revision.collecting import environment, moved_argument
 from pytest_ngraph.bisect.answer import Answer
-from pytest_ngraph.bisect.child import Request, run
+from pytest_ngraph.bisect.child import Ran, Request, run
 from pytest_ngraph.bisect.gate import ChildGate, Files
 from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import Question, Reply
+from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.child import search_path
 
 SHORT = 7
@@ -39,12 +40,23 @@ class RevisionGate(ChildGate):
         self._answered: dict[tuple[str, str, str], tuple[dict[str, Any], Answer]] = {}
 
     def ask(self, question: Question) -> Reply:
-        """Answer a question. Raise `UsageError` if the bad commit has no tests to measure."""
+        """Answer a question. A commit that cannot be checked out cannot be tested.
+
+        Raises:
+            NgraphError: the bad commit cannot be checked out or has no tests to measure, or nothing can be checked out.
+        """
         started = time.monotonic()
-        files = self._files(f"-{question.head[:SHORT]}")
-        with Worktree(self._revision(question.head), Path(tempfile.gettempdir())) as tree:
-            request = self._request_in(tree, question, files)
-            ran = run(sys.executable, request, tree.cwd, files.summary, files.log, environment(tree))
+        try:
+            ran = self._ran(question)
+        except NgraphError as error:
+            if question.cases is None:
+                raise
+            with self._worktree(question.base):  # it is this commit, and not a full disk
+                answer = Answer(found="untestable", reason=str(error))
+            answers = dict.fromkeys(question.cases, answer)
+            reply = Reply(answers, time.monotonic() - started, measured=False, learned={"sides": {}})
+            self.learn(question, reply)
+            return reply
         reply = self._reply(question, ran, started, f"at {self._bad}")
         answers = dict(reply.answers)
         for case, line in ran.lines.items():
@@ -64,6 +76,12 @@ class RevisionGate(ChildGate):
             if answer and answer.found in ("worse", "fine"):
                 self._answered[case, question.base, question.head] = side, answer
 
+    def _ran(self, question: Question) -> Ran:
+        files = self._files(f"-{question.head[:SHORT]}")
+        with self._worktree(question.head) as tree:
+            request = self._request_in(tree, question, files)
+            return run(sys.executable, request, tree.cwd, files.summary, files.log, environment(tree))
+
     def _request_in(self, tree: Worktree, question: Question, files: Files) -> Request:
         """Return what a child in a worktree is asked: not to measure what is built as at a commit that was answered."""
         arguments = [moved_argument(each, tree.to_base) for each in self._asked.arguments]
@@ -81,5 +99,5 @@ class RevisionGate(ChildGate):
         places = (str(tree.root), str(self._bad.root))
         return dataclasses.replace(request, known=known, instead_of=places, renamed=tree.renamed(self._bad.sha))
 
-    def _revision(self, sha: str) -> Revision:
-        return dataclasses.replace(self._bad, name=sha, sha=sha)
+    def _worktree(self, sha: str) -> Worktree:
+        return Worktree(dataclasses.replace(self._bad, name=sha, sha=sha), Path(tempfile.gettempdir()))
