@@ -82,6 +82,11 @@ def test_one_whose_clone_lacks_the_commit_is_reported_with_what_gets_it(
     with Worktree(resolve(base, head.root), tmp_path) as worktree:
         assert not worktree.missing_submodules
         assert (worktree.root / "lib" / "lib.py").read_text() == "REVISION = 'first'\n"
+    candidate = Worktree(resolve("HEAD", head.root), tmp_path)  # a bisection compares from one worktree to another
+    with candidate, Worktree(resolve(base, candidate.root), tmp_path) as worktree:
+        assert not worktree.missing_submodules
+        assert (worktree.root / "lib" / "lib.py").read_text() == "REVISION = 'first'\n"
+        assert (candidate.root / "lib" / "lib.py").read_text() == "REVISION = 'second'\n"
 
 
 def test_one_of_a_submodule_is_reported_too(with_submodules: Repository, tmp_path: Path) -> None:

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_ngraph.system.git import GitFailed, answers, git
 
 COMMIT_MODE = "160000"
-UPLOAD = "--upload-pack=git -c uploadpack.allowAnySHA1InWant=true upload-pack"
-"""Has a local clone give any commit, whether or not a branch leads to it."""
 
 
 def is_of_repository(folder: Path, root: Path) -> bool:
@@ -48,13 +47,23 @@ def check_out_submodules(source: Path, target: Path, commit: str) -> Iterator[st
             continue
         try:
             git(target, "clone", "--quiet", "--shared", "--no-checkout", str(clone), str(target / path))
-            if not _has(target / path, own):  # a shallow clone is not shared, and only its branches are copied
-                git(target / path, "fetch", "--quiet", "--update-shallow", UPLOAD, str(clone), own)
+            if answers(clone, "rev-parse", "--is-shallow-repository") == "true":
+                _share_shallow(clone, target / path)
             git(target / path, "checkout", "--quiet", "--detach", own)
         except GitFailed as error:
             yield f"submodule {path} is empty at the base. {error}"
             continue
         yield from check_out_submodules(clone, target / path, own)
+
+
+def _share_shallow(source: Path, target: Path) -> None:
+    """Share all objects of a shallow clone: `--shared` does not, and copies only what its branches lead to.
+
+    A bisection's worktree then has each commit of the submodule that the working tree has (gitrepository-layout).
+    """
+    objects, shallow = (source / git(source, "rev-parse", "--git-path", name) for name in ("objects", "shallow"))
+    (target / ".git" / "objects" / "info" / "alternates").write_text(f"{objects.resolve()}\n")
+    shutil.copyfile(shallow, target / ".git" / "shallow")
 
 
 def _has(clone: Path, commit: str) -> bool:
