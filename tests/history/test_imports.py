@@ -177,9 +177,11 @@ def test_results_of_asv_have_a_series_for_each_combination(tmp_path: Path) -> No
         assert index.facts(row.libraries) == {"numpy": "1.26", "python": "3.11", "environment": "virtualenv-py3.11"}
 
 
-def of_asv(night: int, seconds: float, machine: str = "lab", environment: str = "py3.11") -> dict[str, Any]:
+def of_asv(
+    night: int, seconds: float, machine: str = "lab", environment: str = "py3.11", version: str = "v"
+) -> dict[str, Any]:
     """Return what asv writes of the commit of a night, which it measured in the opposite order."""
-    row = [[seconds], [], "v", 1_790_000_000_000 - night]
+    row = [[seconds], [], version, 1_790_000_000_000 - night]
     return ASV | {
         "commit_hash": f"{night:040d}",
         "date": 1_700_000_000_000 + night * 86_400_000,
@@ -202,6 +204,21 @@ def test_commits_that_asv_measured_newest_first_are_in_the_order_of_their_dates(
     (found,) = imported(tmp_path / "store", *reversed(nights))
     (step,) = found.steps
     assert (step.is_slower, step.step.place) == (True, 20)
+
+
+def test_results_of_asv_from_before_a_benchmark_was_changed_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As asv leaves them out: else the change of the benchmark is shown as a step."""
+    store, before = tmp_path / "store", [of_asv(night, 0.010) for night in range(12)]
+    imported(store, *before)
+    after = [of_asv(night, 0.020, version="other") for night in range(12, 20)]
+    capsys.readouterr()
+    (found,) = imported(store, *after, *before)
+    assert (len(found.rows), found.steps) == (8, ())
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.endswith("/19.json: 0 results of asv, without 1 of an earlier version of its benchmark")
+    assert (store / ".gitignore").read_text() == "*\n"
 
 
 def test_machines_and_environments_that_take_turns_are_series_of_their_own(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,13 @@ from pytest_ngraph.history.imports import asv, pytest_benchmark
 from pytest_ngraph.history.series import IMPORTED
 from pytest_ngraph.history.summary import Origin, Summary
 from pytest_ngraph.store import SUFFIX
+from pytest_ngraph.store.journal import keep_out_of_git
 from pytest_ngraph.store.run import SUMMARIES
 from pytest_ngraph.wording import counted
 
 READERS = {"pytest-benchmark": pytest_benchmark, "asv": asv}
+Result = tuple[Origin, Summary, str]
+"""A result, and the version of its benchmark; empty where the tool keeps none."""
 BESIDE_RESULTS = ("benchmarks.json", "machine.json")
 """Files of asv that lie beside its results and have none."""
 
@@ -28,31 +31,43 @@ BESIDE_RESULTS = ("benchmarks.json", "machine.json")
 def take(paths: Sequence[Path], store: Path) -> Iterator[str]:
     """Import files, and all files in folders; yield what became of each. A file that was imported before is replaced.
 
+    Of a benchmark that was changed, only results of its newest version are imported: the others measured other code.
+
     Raises:
         UsageError: there is no such file, or none of them can be imported.
     """
     files = [file for path in paths for file in _files(path)]
-    taken = 0
+    taken: list[tuple[Path, str, str, list[Result]]] = []
     for file in files:
         try:
-            tool, event, results = _read(file)
+            taken.append((file, *_read(file)))
         except UsageError as error:
             if file in paths:
                 raise
             yield f"left out: {error}"
-            continue
+    newest = _newest_versions(result for *_, results in taken for result in results)
+    for file, tool, event, results in taken:
         # The same event has the same name, whatever the file is called.
         name = f"{IMPORTED}{hashlib.sha256(event.encode()).hexdigest()[:16]}"
+        kept = [(origin, found) for origin, found, version in results if version in ("", newest.get(found.case_id))]
         summary.write(
             store / SUMMARIES / (name + SUFFIX),
-            [(Origin(run=name, environment=o.environment, source=o.source), found) for o, found in results],
+            [(Origin(run=name, environment=o.environment, source=o.source), found) for o, found in kept],
         )
-        taken += 1
-        yield f"{file}: {counted(len(results), 'result')} of {tool}"
+        earlier = len(results) - len(kept)
+        without = f", without {earlier:,} of an earlier version of its benchmark" if earlier else ""
+        yield f"{file}: {counted(len(kept), 'result')} of {tool}{without}"
     if not taken:
         raise UsageError(
             f"nothing to import in {', '.join(map(str, paths))}. Give JSON files of {' or '.join(READERS)}."
         )
+    keep_out_of_git(store)
+
+
+def _newest_versions(results: Iterable[Result]) -> dict[str, str]:
+    """Return the version that each benchmark has in its latest result."""
+    by_time = sorted(results, key=lambda result: result[1].started_at)
+    return {found.case_id: version for _, found, version in by_time if version}
 
 
 def _files(path: Path) -> list[Path]:
@@ -63,7 +78,7 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _read(file: Path) -> tuple[str, str, list[tuple[Origin, Summary]]]:
+def _read(file: Path) -> tuple[str, str, list[Result]]:
     """Return the tool that wrote a file, the event that it is of, and its results.
 
     Raises:

@@ -33,8 +33,8 @@ def event(data: Mapping[str, Any], file: Path) -> str:
     return f"{_machine(data, file)} {data['commit_hash']} {data.get('env_name') or file.name}"
 
 
-def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary]]:
-    """Yield the results of a file; all are of one commit and one machine.
+def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary, str]]:
+    """Yield the results of a file, each with its benchmark's version; all are of one commit and one machine.
 
     Their time is that of the commit: `asv run v1..main` measures older commits after newer ones.
     """
@@ -59,7 +59,7 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
                 started_at=float(data.get("date") or found.get("started_at") or 0) / 1000,
                 latency=latency,
             )
-            yield origin, summary
+            yield origin, summary, str(found.get("version") or "")
 
 
 def _machine(data: Mapping[str, Any], file: Path) -> str:

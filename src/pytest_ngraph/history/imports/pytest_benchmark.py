@@ -27,7 +27,7 @@ def event(data: Mapping[str, Any], file: Path) -> str:
     return file.read_text(encoding="utf-8")
 
 
-def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary]]:
+def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summary, str]]:
     """Yield the results of a file that have a time above 0; all are of one commit and one machine."""
     del file
     machine, commit = data["machine_info"], data.get("commit_info") or {}
@@ -49,6 +49,7 @@ def results(data: Mapping[str, Any], file: Path) -> Iterator[tuple[Origin, Summa
                 started_at=started,
                 latency=latency,
             ),
+            "",
         )
 
 
