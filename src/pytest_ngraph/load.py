@@ -54,6 +54,7 @@ class Load:
         generator: whether what sends the requests has a core of its own.
         problem: why there are no rates, or no more of them; empty where there is nothing to say.
         failed: whether that is because the model raised, crashed, hung or exhausted the memory.
+        steepness: by how many percent the highest rate changes where a call's time changes by 1 % (`metrics.load`).
     """
 
     limit_s: float
@@ -63,6 +64,7 @@ class Load:
     generator: str = ""
     problem: str = ""
     failed: bool = False
+    steepness: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the load as JSON-ready data."""

@@ -7,13 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from synthetic import case, measured
+from synthetic import case, measured, under_load
 
 from pytest_ngraph.gate import Threshold, check
 from pytest_ngraph.gate.limits import Limits
 from pytest_ngraph.metrics import Metric, Metrics, compute
 from pytest_ngraph.metrics.between import IN_GENERAL, NO_SPREAD, PAIR, RUN, Between
+from pytest_ngraph.metrics.load import OTHER_CALLS, highest_rate, steepest
 from pytest_ngraph.record import Record
+from pytest_ngraph.report.answers import Candidate, answers
 from pytest_ngraph.stats import Estimate
 
 ROUNDS_ONLY = Between(NO_SPREAD, NO_SPREAD, "the rounds alone")
@@ -147,3 +149,43 @@ def test_a_metric_of_ones_own_has_only_its_own_interval() -> None:
     found = Limits(Metrics({TVM: {own.name: own}})).evidence(own, 0.9)
     assert found.parts == "± 0.100 within its processes"
     assert found.p == pytest.approx(0.025, rel=0.01)
+
+
+RATES = (
+    0.31, 0.36, 0.41, 0.5, 0.63, 0.81, 1.12, 1.61, 2.52, 2.72, 2.95, 3.25, 3.61, 3.99, 4.31, 4.79, 5.26, 5.8, 6.39,
+    6.97, 7.67, 8.46, 9.1, 9.87, 10.58, 11.51, 12.41, 13.25, 14.13, 15.08,
+)  # fmt: skip
+"""Highest rates within 100 ms, by `highest_of`: of calls of 63.6 ms, and then each 3 % shorter."""
+
+
+def highest(call_s: float) -> float:
+    return math.exp(np.interp(math.log(0.05 / call_s) / 0.03 + 8, range(len(RATES)), np.log(RATES)))
+
+
+@pytest.mark.parametrize("call_s", [0.05, 0.1 / 3])
+def test_a_highest_rate_differs_far_more_than_calls(call_s: float) -> None:
+    """A limit at the true rate is seldom called breached, and of two equal compilers one is seldom surely better."""
+    threshold, random, sessions = Threshold.parse(f"max_rate<{highest(call_s)}"), np.random.default_rng(0), 400
+    outcomes = []
+    for _ in range(sessions):
+        day = random.normal(0, IN_GENERAL.session.deviation)
+        metrics = {}
+        for compiler in ("openvino", "tvm"):
+            seconds = call_s * math.exp(day + random.normal(0, IN_GENERAL.process.deviation))
+            slower, rate, faster = (highest(seconds * math.exp(by)) for by in (OTHER_CALLS, 0, -OTHER_CALLS))
+            record = under_load(compiler, seconds, *(rate * np.exp(random.normal(0, 0.01, 6))))
+            assert record.load is not None
+            estimate, steepness = highest_rate(record.load), steepest(slower, rate, faster)
+            assert isinstance(estimate, Estimate)
+            metrics[record.case] = Metric("max_rate", record.case, estimate, steepness=steepness)
+        [one, _] = check([threshold], Metrics({of: {"max_rate": each} for of, each in metrics.items()}))
+        candidates = [
+            Candidate(of.compiler, 1, "serving", each.estimate, None, each.steepness)
+            for of, each in metrics.items()
+            if each.estimate
+        ]
+        [answer] = answers(candidates, IN_GENERAL)
+        outcomes.append((one.outcome == "breached", answer.is_sure))
+    breached, sure = np.mean(outcomes, axis=0)
+    assert breached <= 0.025 + 2 * math.sqrt(0.025 * 0.975 / sessions)
+    assert sure <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / sessions)

@@ -11,7 +11,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.load import Load, Rate, simulate
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.metrics.load import AROUND, highest_of, highest_rate, next_rate, shown_by
+from pytest_ngraph.metrics.load import AROUND, highest_of, highest_rate, next_rate, shown_by, steepness_of
 from pytest_ngraph.stats import Estimate
 
 CALL_S = 0.01
@@ -112,11 +112,22 @@ def test_after_a_rate_that_shows_that_none_keeps_the_limit_the_others_decide() -
 
 
 def test_it_is_a_metric_of_the_case() -> None:
-    load = searched()
+    load = replace(searched(), steepness=1.5)
     metrics = compute([measured(UNDER_LOAD, CALL_S, load=load), measured(case("openvino"), CALL_S)])
     assert metrics[UNDER_LOAD]["max_rate"].estimate == found(load)
+    assert metrics[UNDER_LOAD]["max_rate"].steepness == 1.5
     assert "--objective=serving" in metrics[case("openvino")]["max_rate"].absent
     assert metrics[UNDER_LOAD]["latency_s"].estimate is not None
+
+
+def test_how_steep_the_highest_rate_is() -> None:
+    """Where a call takes half of the limit, one that is 1 % slower costs 12 % of the rate."""
+    steepness = [
+        steepness_of(replace(of_rates(rate, rate), call_s=call_s), batch=1)
+        for rate, call_s in ((2.52, 0.05), (TRUE, CALL_S))
+    ]
+    assert steepness == pytest.approx([12.5, 1.3], rel=0.1)
+    assert steepness_of(of_rates(0, 0), batch=1) == 1
 
 
 def test_a_call_that_takes_longer_than_the_limit_has_a_rate_of_zero() -> None:

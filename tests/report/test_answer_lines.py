@@ -11,7 +11,10 @@ from pytest_ngraph.metrics import compute
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.answer_lines import answer_lines
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.tables import TABLES
 from pytest_ngraph.report.summary import summary
+from pytest_ngraph.store import Run
 
 
 def texts(records: list[Record], width: int = 100) -> list[str]:
@@ -143,3 +146,17 @@ def test_what_crashed_under_load_is_not_marked_as_the_fastest() -> None:
     records.append(overloaded("openvino", 0.004, 200, 201, 200))
     shown = [line.text.split() for line in summary(records, compute(records), width=140)]
     assert [words[2] for words in shown if words[:2] == ["*", "1"]] == ["identity"]
+
+
+def test_under_load_an_answer_that_calls_of_other_processes_may_turn_is_not_sure() -> None:
+    """The terminal and the page know how much more than calls the highest rate changes."""
+    steep = [
+        dataclasses.replace(record, load=dataclasses.replace(record.load, steepness=12.0))
+        for record in (under_load("openvino", 0.01, 50, 51, 50), under_load("tvm", 0.02, 40, 41, 40))
+        if record.load
+    ]
+    assert texts(steep)[1] == "  resnet18  openvino b1 50.3 requests/s too close"
+    marks = {line.text.strip()[:1] for line in summary(steep, compute(steep)) if " b1 " not in line.text}
+    assert {"*", "="} <= marks
+    study = Study.of([Run(id="a", environment={}, records=tuple(steep))])
+    assert TABLES["deploy"](study).frame["sure"].to_list() == [False]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.report.answers import Answer, Candidate, answers
 from pytest_ngraph.stats import Estimate
@@ -47,3 +49,11 @@ def test_under_load_the_highest_rate_counts_and_nothing_else_is_compared_with_it
     assert (found["highest rate"].best.compiler, found["highest rate"].is_sure) == ("tvm", True)
     assert found["highest throughput"].best.compiler == "identity"
     assert [*by_goal(candidate("tvm", 900, objective="serving"))] == ["highest rate"]
+
+
+def test_a_rate_that_changes_more_than_calls_must_be_farther_above() -> None:
+    steep = [
+        replace(candidate(name, rate, objective="serving"), steepness=12.0)
+        for name, rate in (("tvm", 900), ("openvino", 700))
+    ]
+    assert by_goal(*steep)["highest rate"].rivals == (steep[1],)

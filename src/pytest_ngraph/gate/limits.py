@@ -125,7 +125,7 @@ class Limits:
                 return self._slope(metric.scope, estimate)
         weights = self._weights.get((name, metric.scope))
         if name in (*PERCENTILES, MAX_RATE) and estimate.value > 0:
-            return in_shares(estimate, self._between.of((1.0,)))
+            return in_shares(estimate, self._between.of((metric.steepness,)))
         if weights is not None:
             spread = self._between.of(weights.values())
             return in_shares(estimate, spread) if DEFINITIONS[name].change == "share" else plain(estimate, spread)

@@ -150,26 +150,40 @@ def of_ratio(above: Estimate, below: Estimate, spread: Spread) -> Uncertainty:
     return Uncertainty(within / NORMAL, spread)
 
 
-def surely_above(best: Estimate, others: Sequence[Estimate], between: Between) -> list[bool]:
+def surely_above(
+    best: Estimate, others: Sequence[Estimate], between: Between, steepness: Sequence[float] = ()
+) -> list[bool]:
     """Return of which other cases' throughputs the highest one is surely above.
 
     The highest is compared with each at the level that is left for it (Bonferroni), so that at most 5 in 100 claims to
     be above all are wrong.
+
+    Args:
+        steepness: by how many percent each changes where a call takes 1 % longer, the highest first; 1 if not given.
     """
     level = (1 - LEVEL) / max(1, len(others))
-    return [is_surely_above(best, each, between, level) for each in others]
+    own, *of_others = steepness or [1.0] * (1 + len(others))
+    return [
+        is_surely_above(best, each, between, level, (own, -its)) for each, its in zip(others, of_others, strict=True)
+    ]
 
 
-def is_surely_above(one: Estimate, other: Estimate, between: Between, level: float) -> bool:
-    """Return whether a case's throughput is above another's, with at most this probability of being wrong."""
+def is_surely_above(
+    one: Estimate, other: Estimate, between: Between, level: float, weights: tuple[float, float] = (1.0, -1.0)
+) -> bool:
+    """Return whether a case's throughput is above another's, with at most this probability of being wrong.
+
+    Args:
+        weights: with which the times of the two cases enter the ratio of what is compared.
+    """
     if not 0 < other.value < one.value:
         return False
-    return of_ratio(one, other, _pair(between)).excludes(math.log(one.value / other.value), level)
+    return of_ratio(one, other, _spread(between, weights)).excludes(math.log(one.value / other.value), level)
 
 
 @lru_cache
-def _pair(between: Between) -> Spread:
-    return between.pair
+def _spread(between: Between, weights: tuple[float, float]) -> Spread:
+    return between.of(weights)
 
 
 def of_difference(difference: Estimate, first_s: float, second_s: float, process: Spread) -> Estimate:

@@ -56,12 +56,14 @@ class Column:
         by_definition: as in `Metric`; shape (n,).
         absent: why there is no estimate, by row.
         failed: as in `Metric`, by row.
+        steepness: as in `Metric`, by row.
     """
 
     estimates: Estimates
     by_definition: Bools
     absent: Reasons
     failed: Mapping[int, str] = field(default_factory=dict)
+    steepness: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, count: int, absent: Mapping[int, str] | None = None) -> Column:
@@ -84,4 +86,5 @@ class Column:
     def metric(self, name: str, row: int, scope: Case | Scope) -> Metric:
         """Return one row as the metric of a scope."""
         estimate, absent = (None, self.absent[row]) if row in self.absent else (self.estimates[row], "")
-        return Metric(name, scope, estimate, absent, bool(self.by_definition[row]), self.failed.get(row, ""))
+        failed, steepness = self.failed.get(row, ""), self.steepness.get(row, 1.0)
+        return Metric(name, scope, estimate, absent, bool(self.by_definition[row]), failed, steepness)

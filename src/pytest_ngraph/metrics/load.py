@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from statistics import fmean, median, stdev
 
 import numpy as np
@@ -37,6 +38,8 @@ ACCURACY = 1e-3
 """Relative accuracy of what is searched."""
 IDLE = 0.005
 """At this utilization, fewer requests wait behind others than p99 leaves out."""
+OTHER_CALLS = 0.1
+"""By how much the logarithm of a call's time may differ in other processes, at 95 % on machines in general."""
 
 
 def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
@@ -46,7 +49,8 @@ def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
     reasons = {row: each for row, each in found.items() if isinstance(each, str)}
     absent = dict.fromkeys(set(range(len(cells.cases))) - set(known), NOT_UNDER_LOAD) | reasons | dict(unmeasured)
     failed = {row: load.problem for row, load in cells.loads.items() if load.failed and row in found}
-    filled = replace(Column.empty(len(cells.cases), absent), failed=failed)
+    steepness = {row: load.steepness for row, load in cells.loads.items()}
+    filled = replace(Column.empty(len(cells.cases), absent), failed=failed, steepness=steepness)
     rows = np.array(list(known), dtype=np.intp)
     filled.put(rows, Estimates(*np.array(list(known.values()), dtype=np.float64).reshape(-1, 3).T))
     return filled
@@ -118,6 +122,31 @@ def highest_of(call_s: float, load: Load, *, batch: int, seed: int = 0) -> float
         return p99_of(found) <= load.limit_s
 
     return _highest(keeps, IDLE / call_s, batch / call_s)
+
+
+def steepness_of(load: Load, *, batch: int) -> float:
+    """Return by how many percent the highest rate changes where a call's time changes by 1 %.
+
+    A request waits for calls before it, so that it is more than 1 %, and much more where a call takes half of the
+    limit. It is the mean over `OTHER_CALLS`, to the side on which it is larger.
+    """
+    found = highest_rate(load)
+    if isinstance(found, str) or not found.value:
+        return 1.0
+    rate, idle = found.value, IDLE / load.limit_s
+
+    def keeps(call_s: float) -> bool:
+        same = simulate(rate, SIMULATED, lambda: call_s, seed=-1, batch=batch, batch_wait_s=load.batch_wait_s)
+        return p99_of(same) <= load.limit_s
+
+    call_s = _highest(keeps, 0.0, load.limit_s)
+    slower, faster = (highest_of(call_s * math.exp(by), load, batch=batch) for by in (OTHER_CALLS, -OTHER_CALLS))
+    return steepest(max(slower, idle), rate, faster)
+
+
+def steepest(slower: float, rate: float, faster: float) -> float:
+    """Return the larger of the two steepnesses between highest rates, of calls that differ by `OTHER_CALLS` each."""
+    return max(math.log(after / before) for before, after in pairwise((slower, rate, faster))) / OTHER_CALLS
 
 
 def percentiles_over_rate(load: Load) -> list[dict[str, float]]:

@@ -42,10 +42,12 @@ def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Ans
     partly = {_workload(record.case) for record in records if record.outcome == "unchanged"}
     for record in records:
         case = record.case
-        is_candidate = not (why_not_measured(record) or record.undeployable)
-        throughput = metrics[case][judged_by(case)].estimate if is_candidate else None
+        if why_not_measured(record) or record.undeployable:
+            continue
+        metric = metrics[case][judged_by(case)]
+        throughput = metric.estimate
         if throughput is not None and throughput.value > 0:
-            candidate = Candidate(case.compiler, case.batch_size, case.objective, throughput, record)
+            candidate = Candidate(case.compiler, case.batch_size, case.objective, throughput, record, metric.steepness)
             groups.setdefault(_workload(case), []).append(candidate)
     return {key: [*answers(own, metrics.between)] for key, own in groups.items() if key not in partly}
 

@@ -33,6 +33,7 @@ class Candidate(Generic[Of]):
     Attributes:
         throughput: samples per second; under load, the highest rate of requests that keeps the limit.
         of: where the candidate comes from.
+        steepness: by how many percent that changes where a call takes 1 % longer.
     """
 
     compiler: str
@@ -40,6 +41,7 @@ class Candidate(Generic[Of]):
     objective: str
     throughput: Estimate
     of: Of
+    steepness: float = 1.0
 
     @property
     def latency_s(self) -> float | None:
@@ -104,7 +106,8 @@ def _answer(goal: Goal, candidates: Iterable[Candidate[Of]], between: Between) -
     for each in sorted(candidates, key=lambda each: -each.throughput.value):
         best_of_each.setdefault(each.compiler, each)
     best, *others = best_of_each.values()
-    lower = surely_above(best.throughput, [each.throughput for each in others], between)
+    steepness = [each.steepness for each in (best, *others)]
+    lower = surely_above(best.throughput, [each.throughput for each in others], between, steepness)
     rivals = tuple(each for each, is_lower in zip(others, lower, strict=True) if not is_lower)
     return Answer(goal, best, tuple(others), rivals)
 

@@ -116,14 +116,15 @@ def _ranks(measured: Sequence[Record], metrics: Metrics) -> Iterator[tuple[Case,
 
     That is the one with the highest throughput, or under load with the highest rate. What failed there is none.
     """
-    by_batch_size: dict[int, list[tuple[Case, Estimate]]] = {}
+    by_batch_size: dict[int, list[tuple[Case, Estimate, float]]] = {}
     for record in measured:
         metric = metrics[record.case][judged_by(record.case)]
-        if metric.estimate is not None and metric.estimate.value > 0 and not metric.failed:
-            by_batch_size.setdefault(record.case.batch_size, []).append((record.case, metric.estimate))
+        estimate = metric.estimate
+        if estimate is not None and estimate.value > 0 and not metric.failed:
+            by_batch_size.setdefault(record.case.batch_size, []).append((record.case, estimate, metric.steepness))
     for found in by_batch_size.values():
-        (best, highest), *others = sorted(found, key=lambda each: -each[1].value)
-        if others:
-            yield best, BEST
-            sure = surely_above(highest, [estimate for _, estimate in others], metrics.between)
-            yield from ((case, EQUAL) for (case, _), lower in zip(others, sure, strict=True) if not lower)
+        cases, (highest, *lower), steepness = zip(*sorted(found, key=lambda each: -each[1].value), strict=True)
+        if lower:
+            yield cases[0], BEST
+            sure = surely_above(highest, lower, metrics.between, steepness)
+            yield from ((case, EQUAL) for case, is_lower in zip(cases[1:], sure, strict=True) if not is_lower)

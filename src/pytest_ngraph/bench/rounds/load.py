@@ -15,7 +15,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.load import OWN_CORE, SHARES_CORES, Load, Rate
 from pytest_ngraph.machine.cores import to_compile_on
 from pytest_ngraph.machine.machine import this_machine
-from pytest_ngraph.metrics.load import AROUND, FEWEST_REQUESTS, highest_of, next_rate, shown_by
+from pytest_ngraph.metrics.load import AROUND, FEWEST_REQUESTS, highest_of, next_rate, shown_by, steepness_of
 from pytest_ngraph.settings import Settings
 
 MOST_REQUESTS = 3000
@@ -54,7 +54,8 @@ def put_under_load(arms: Sequence[Serves], settings: Settings, progress: Progres
     """
     for arm in arms:
         if arm.case.objective == SERVING and arm.has_single_calls and not arm.is_compared:
-            arm.note(load=_load_of(arm, settings, progress))
+            load = _load_of(arm, settings, progress)
+            arm.note(load=replace(load, steepness=steepness_of(load, batch=arm.case.batch_size)))
 
 
 def _load_of(arm: Serves, settings: Settings, progress: Progress) -> Load:

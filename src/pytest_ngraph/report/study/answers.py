@@ -17,7 +17,7 @@ from pytest_ngraph.report.study.sure import measured_as_a_whole, throughput
 
 NETWORK = ("device", "network", "precision")
 """What all cases have in common from which one is chosen, whatever their objective."""
-CANDIDATE = ("compiler", "batch_size", "objective", "throughput", "throughput_low", "throughput_high")
+CANDIDATE = ("compiler", "batch_size", "objective", "throughput", "throughput_low", "throughput_high", "steepness")
 
 
 class Answered(NamedTuple):
@@ -44,16 +44,16 @@ def answered(study: Study) -> list[Answered]:
 
 
 def _judged(study: Study) -> pl.DataFrame:
-    """Return the cases; as the throughput of those under load, their highest rate."""
-    rates = study.metric(MAX_RATE).select("value", "low", "high") if MAX_RATE in study.by_case else None
-    cases = study.cases
-    if rates is not None:
-        is_under_load = pl.col("objective") == SERVING
-        found = zip(("throughput", "throughput_low", "throughput_high"), rates.iter_columns(), strict=True)
-        cases = cases.with_columns(
-            pl.when(is_under_load).then(rate).otherwise(name).alias(name) for name, rate in found
-        )
-    return cases
+    """Return the cases; as the throughput of those under load, their highest rate, and how steep it is."""
+    cases = study.cases.with_columns(steepness=pl.lit(1.0))
+    if MAX_RATE not in study.by_case:
+        return cases
+    known = study.by_case[MAX_RATE].steepness
+    rates = study.metric(MAX_RATE).select("value", "low", "high")
+    steepness = pl.Series("steepness", [known.get(row, 1.0) for row in range(cases.height)], pl.Float64)
+    found = zip(CANDIDATE[-4:], [*rates.iter_columns(), steepness], strict=True)
+    is_under_load = pl.col("objective") == SERVING
+    return cases.with_columns(pl.when(is_under_load).then(each).otherwise(name).alias(name) for name, each in found)
 
 
 def _candidates(rows: pl.DataFrame) -> Iterator[list[Candidate[int]]]:
@@ -62,6 +62,8 @@ def _candidates(rows: pl.DataFrame) -> Iterator[list[Candidate[int]]]:
     numbered = rows.with_row_index("row").select(*CANDIDATE, "row", group=first_row).sort("group", maintain_order=True)
     for _, group in groupby(numbered.iter_rows(named=True), key=lambda row: row["group"]):
         yield [
-            Candidate(row["compiler"], row["batch_size"], row["objective"], throughput(row), row["row"])
+            Candidate(
+                row["compiler"], row["batch_size"], row["objective"], throughput(row), row["row"], row["steepness"]
+            )
             for row in group
         ]
