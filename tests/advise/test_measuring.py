@@ -103,14 +103,15 @@ class SlowTvm(Bench):
                 yield record
 
 
-def raced(folder: Path, bench: Bench, resumed: bool, budget_s: float = 400.0) -> tuple[dict[str, object], float]:
+def raced(
+    folder: Path, bench: Bench, resumed: bool, budget_s: float = 400.0, axes: MadeUpAxes = AXES
+) -> tuple[dict[str, object], float]:
     """Return the answer of a race, and the seconds that it took in all."""
     if resumed:
         (run,) = store.run_ids(folder)
         journal, earlier = Journal.reopen(folder, run), store.read(folder, run)
     else:
         journal, earlier = Journal(folder, {}), store.Run(id="")
-    kept = {record.case: record for record in earlier.records}
     asked: set[Case] = set()
     try:
         measure = Measuring(
@@ -119,11 +120,10 @@ def raced(folder: Path, bench: Bench, resumed: bool, budget_s: float = 400.0) ->
             Settings(),
             lambda case: Target(),
             journal,
-            kept,
             earlier.steps,
             bench.clock,
         )
-        race = Race(AXES, LIMITS, measure, budget_s, clock=measure.elapsed_s)
+        race = Race(axes, LIMITS, measure, budget_s, clock=measure.elapsed_s)
         found = answer(race.run(), race.named, LIMITS, IN_GENERAL, "a-run").to_dict()
         return found, measure.elapsed_s()
     finally:
@@ -162,6 +162,36 @@ def test_a_race_asked_another_question_measures_what_is_missing(
     found, _ = raced(tmp_path, second, resumed=True)
     assert found["pick"]
     assert len(second.measured) > len(first.measured), "nothing of the first session stands"
+
+
+class OfAnotherDay(Bench):
+    """The same machine, on which everything takes this many times as long."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__(1)
+        self.groups: list[list[str]] = []
+        true = dict.fromkeys(self._of, 1.4) | {"openvino": 1.0, "onnxruntime": 1.05, "onnxruntime:rewrite=true": 1.1}
+        self._of = {name: factor * seconds for name, seconds in true.items()}
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Record]:
+        self.groups.append([case.compiler for case in cases])
+        return super().run(cases)
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.4])
+def test_what_is_compared_was_measured_in_the_same_session(
+    factor: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.advise.measuring.staleness", lambda record, follows_from: [])
+    axes = replace(AXES, batch_sizes=(1,))
+    found, _ = raced(tmp_path, OfAnotherDay(1.0), resumed=False, budget_s=50.0, axes=axes)
+    assert "net-onnxruntime:rewrite=true-b1-cpu" in found["dropped"]  # type: ignore[operator]  # of JSON
+    found, _ = raced(tmp_path, second := OfAnotherDay(factor), resumed=True, axes=axes)
+    assert found["pick"] == "net-openvino-b1-cpu"
+    assert second.groups
+    assert all(group[0] == "identity" for group in second.groups)
+    again, _ = raced(tmp_path, third := OfAnotherDay(1.0), resumed=True, axes=axes)
+    assert (again, third.groups) == (found, []), "the steps that were measured last are those of the race"
 
 
 def test_what_timed_out_is_measured_when_a_larger_budget_gives_it_more_time(

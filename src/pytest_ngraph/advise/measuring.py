@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,8 @@ class Measuring:
         settings: those of the run, whose budget and limits each rung sets.
         target: returns what a case is compiled for.
         journal: where records go.
-        kept: the last records of earlier sessions of this run.
-        steps: what these measured, step by step. Where the race asks for the same again, it gets the same, and the time
-            goes on from there, so that it decides as if it had not been interrupted.
+        steps: what earlier sessions of this run measured, step by step. Where the race asks for the same again, it gets
+            the same, and the time goes on from there, so that it decides as if it had not been interrupted.
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class Measuring:
         settings: Settings,
         target: Callable[[Case], Target],
         journal: Journal,
-        kept: Mapping[Case, Record],
         steps: Sequence[Step] = (),
         clock: Clock = time.monotonic,
     ) -> None:
@@ -69,7 +67,6 @@ class Measuring:
         self._settings = settings
         self._target = target
         self._journal = journal
-        self._kept = dict(kept) if steps else {}
         self._latest: dict[Case, Record] = {}
         self._steps = deque(steps)
         self._clock = clock
@@ -85,7 +82,7 @@ class Measuring:
         return self._clock() - self._began_at
 
     def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
-        """Measure cases of one group in turn, as far as no earlier session has measured them."""
+        """Measure cases of one group in turn, all of them or, where an earlier session did so, none."""
         rung = dataclasses.replace(
             self._settings,
             budget_s=budget_s,
@@ -98,33 +95,26 @@ class Measuring:
         self._asked.update(wanted)
         if (earlier := self._replayed(cases, rung)) is not None:
             return earlier
-        standing = {case: record for case in cases if (record := self._standing(case, rung))}
-        left = [case for case in cases if case not in standing]
-        for record in self._bench.run(left) if left else ():
-            standing[record.case] = self._take(dataclasses.replace(record, run=self._journal.id))
+        records = [self._take(dataclasses.replace(each, run=self._journal.id)) for each in self._bench.run(cases)]
         self._journal.end_step(self.elapsed_s())
-        return [standing[case] for case in cases if case in standing]
+        return records
 
     def _replayed(self, cases: Sequence[Case], rung: Settings) -> list[Record] | None:
         """Return what an earlier session measured at this step, if that is what is asked for and stands; else None.
 
-        A step that was interrupted is measured again as a whole: its cases are compared in the same minutes.
+        Any other step is measured again as a whole: its cases are compared in the same minutes. The steps before the
+        one that is asked for are left out: they are of a session that a later one decided differently from.
         """
-        if not self._steps:
-            return None
-        elapsed_s, records = self._steps.popleft()
-        found = {record.case: record for record in records}
-        late = {case: self._latest[case] for case in cases if case not in found and case in self._latest}
-        stands = all(self._stands(case, found[case], rung) for case in cases if case in found)
-        if not stands or set(cases) != {*found, *late}:
-            self._steps.clear()  # what was measured after it was decided on by other measurements
-            self._latest |= self._kept
-            return None
-        self._latest |= found
-        self._began_at -= max(0.0, elapsed_s - self.elapsed_s())
-        if not self._steps:
-            self._kept.clear()
-        return [(found | late)[case] for case in cases]
+        while self._steps:
+            elapsed_s, records = self._steps.popleft()
+            found = {record.case: record for record in records}
+            late = {case: self._latest[case] for case in cases if case not in found and case in self._latest}
+            stands = all(self._stands(case, found[case], rung) for case in cases if case in found)
+            if stands and set(cases) == {*found, *late}:
+                self._latest |= found
+                self._began_at -= max(0.0, elapsed_s - self.elapsed_s())
+                return [(found | late)[case] for case in cases]
+        return None
 
     def _take(self, record: Record) -> Record:
         """Store a record and return it. One that the race had no time for leaves an earlier measurement as it is."""
@@ -142,16 +132,6 @@ class Measuring:
         slowest = max((self._latest[case].latency_s for case in wanted if case in self._latest), default=0.0)
         most = min(MOST_TAILS_S, TAILS_SHARE * left_s / max(1, len(wanted)))
         return max(FEWEST_TAILS_S, min(most, calls * slowest))
-
-    def _standing(self, case: Case, rung: Settings) -> Record | None:
-        """Return the record of an earlier session, if it stands and was measured for at least as long; else None."""
-        record = self._kept.get(case)
-        if record is None:
-            return None
-        if not self._stands(case, record, rung):
-            del self._kept[case]
-            return None
-        return record
 
     def _stands(self, case: Case, record: Record, rung: Settings) -> bool:
         """Return whether a record was given as much time as this rung gives, and nothing has changed since."""
@@ -213,8 +193,7 @@ def measuring(
         asked=Asked(calls=asked, served=asked),
         knowledge=Knowledge(between=between),
     )
-    kept = {record.case: record for record in run.records} if run else {}
     with closing(journal), closing(bench):
         steps = run.steps if run else ()
-        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, kept, steps)
+        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, steps)
         journal.end(whole=True)
