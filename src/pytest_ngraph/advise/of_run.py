@@ -12,8 +12,9 @@ from pytest_ngraph.advise.race import Raced
 from pytest_ngraph.case import FP32, SERVING, Case
 from pytest_ngraph.gate import Check
 from pytest_ngraph.gate.check import Outcome
-from pytest_ngraph.metrics import DEFINITIONS
-from pytest_ngraph.metrics.between import Between
+from pytest_ngraph.gate.limits import Limits
+from pytest_ngraph.metrics import DEFINITIONS, Metrics
+from pytest_ngraph.metrics.between import TAIL, Between
 from pytest_ngraph.metrics.text import quantity
 from pytest_ngraph.record import Record
 
@@ -30,13 +31,15 @@ class Thresholds:
 
     Args:
         checks: the thresholds, each against a metric. Those of metrics that span cases hold no case back.
+        metrics: those that were checked.
     """
 
-    def __init__(self, checks: Iterable[Check]) -> None:
+    def __init__(self, checks: Iterable[Check], metrics: Metrics) -> None:
+        limits = Limits(metrics)
         self._held: dict[Case, list[Held]] = defaultdict(list)
         for check in checks:
             if check.case is not None and check.outcome in STATES:
-                self._held[check.case].append(Held(STATES[check.outcome], _text(check)))
+                self._held[check.case].append(_held(check, limits))
 
     def held(self, record: Record, between: Between) -> list[Held]:
         """Return what became of each threshold of a case; what other processes would show is in that already."""
@@ -46,7 +49,7 @@ class Thresholds:
         return self._held.get(record.case, [])
 
 
-def answers(records: Sequence[Record], checks: Iterable[Check], between: Between, run: str) -> Iterator[Answer]:
+def answers(records: Sequence[Record], checks: Iterable[Check], metrics: Metrics, run: str) -> Iterator[Answer]:
     """Yield what to deploy of each workload and objective on each device, in the order of the run.
 
     What differs between candidates is the compiler, the batch size and the precision. A workload with one candidate
@@ -54,10 +57,10 @@ def answers(records: Sequence[Record], checks: Iterable[Check], between: Between
     who is fastest is not known. Under load the highest rate decides, not the time of a sample: `report.answers`.
 
     Args:
-        between: how much processes of the same code differ.
+        metrics: those of the records.
         run: the run that has the records.
     """
-    thresholds = Thresholds(checks)
+    thresholds = Thresholds(checks, metrics)
     workloads: dict[Case, dict[Case, list[Record]]] = defaultdict(lambda: defaultdict(list))
     partly: set[Case] = set()
     for case, record in {record.case: record for record in records if record.case.objective != SERVING}.items():
@@ -69,16 +72,19 @@ def answers(records: Sequence[Record], checks: Iterable[Check], between: Between
         raced = Raced(groups=list(groups.values()))
         if len(raced.latest) > 1:
             named = {case.compiler for case in raced.latest}
-            yield answer(raced, named, thresholds, between, run)
+            yield answer(raced, named, thresholds, metrics.between, run)
 
 
-def _text(check: Check) -> str:
-    """Return a check beside its case: `p99 31 ms, breaches p99<20ms`."""
-    metric = check.metric
+def _held(check: Check, limits: Limits) -> Held:
+    """Return a check beside its case: `p99 31 ms, breaches p99>20ms`. A limit that only the value keeps is unsure."""
+    metric, state = check.metric, STATES[check.outcome]
     assert metric is not None
     if metric.estimate is None:
-        return f"no {metric.name} for {check.threshold}: {metric.absent}"
+        return Held(state, f"no {metric.name} for {check.threshold}: {metric.absent}")
     how = {"breached": "breaches", "undecided": "may breach", "kept": "keeps"}[check.outcome]
     definition = DEFINITIONS.get(metric.name)
     value = quantity(metric.estimate.value, definition.unit if definition else "ratio")
-    return f"{metric.name} {value}, {how} {check.threshold}"
+    text = f"{metric.name} {value}, {how} {check.threshold}"
+    if check.outcome == "kept" and limits.evidence(metric, check.threshold.bound).p > TAIL:
+        return Held("unsure", f"{text}, but not surely")
+    return Held(state, text)

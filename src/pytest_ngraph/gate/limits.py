@@ -72,10 +72,10 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known of a metric and a limit that its value is beyond.
+    """What is known of a metric and a limit.
 
     Attributes:
-        p: one-sided p-value of "the true value is not beyond the limit".
+        p: one-sided p-value of "the true value is on the other side of the limit than the metric".
         interval: the metric with the interval that both parts of its uncertainty give.
         parts: the parts in words.
     """
@@ -106,7 +106,7 @@ class Limits:
         self._weights = {(each.name, each.scope): each.weights for each in sensitivities(metrics.by_case)}
 
     def evidence(self, metric: Metric, bound: float) -> Evidence:
-        """Return how surely a metric with an estimate, whose value is beyond a bound, is beyond it."""
+        """Return how surely a metric with an estimate is on that side of a bound on which its value is."""
         judged = self._judged(metric)
         limit = judged.to_scale(bound)
         p = judged.towards(limit).p(abs(limit - judged.at.value))

@@ -120,6 +120,6 @@ def advice(result: RunResult, store: str, width: int) -> Iterator[str]:
     from pytest_ngraph.advise.of_run import answers
 
     options = f" {shlex.quote(f'--store={store}')}" if store else ""
-    for found in answers(result.run.records, result.checks, result.metrics.between, result.run.id):
+    for found in answers(result.run.records, result.checks, result.metrics, result.run.id):
         yield ""
         yield from lines(found, width, options)
