@@ -51,6 +51,7 @@ class Bench:
     def __init__(self, seed: int, interrupted_after: int | None = None) -> None:
         self.now = 0.0
         self.measured: list[tuple[str, float]] = []
+        self.asked: set[Case] = set()
         self._seed = seed
         self._left = interrupted_after
         self._settings = Settings()
@@ -85,7 +86,7 @@ class Bench:
                 load_s=0.5,
                 agreement=Agreement(error=1e-6, tolerance=1e-4),
                 serving=costs(),
-                follows_from={"settings": {"budget_s": budget_s}},
+                follows_from={"settings": {"budget_s": budget_s}, "tails_s": self._settings.tails_s},
             )
 
 
@@ -104,7 +105,12 @@ class SlowTvm(Bench):
 
 
 def raced(
-    folder: Path, bench: Bench, resumed: bool, budget_s: float = 400.0, axes: MadeUpAxes = AXES
+    folder: Path,
+    bench: Bench,
+    resumed: bool,
+    budget_s: float = 400.0,
+    axes: MadeUpAxes = AXES,
+    limits: Limits = LIMITS,
 ) -> tuple[dict[str, object], float]:
     """Return the answer of a race, and the seconds that it took in all."""
     if resumed:
@@ -112,19 +118,18 @@ def raced(
         journal, earlier = Journal.reopen(folder, run), store.read(folder, run)
     else:
         journal, earlier = Journal(folder, {}), store.Run(id="")
-    asked: set[Case] = set()
     try:
         measure = Measuring(
             bench,  # type: ignore[arg-type]  # a stand-in with what is asked of it
-            asked,
+            bench.asked,
             Settings(),
             lambda case: Target(),
             journal,
             earlier.steps,
             bench.clock,
         )
-        race = Race(axes, LIMITS, measure, budget_s, clock=measure.elapsed_s)
-        found = answer(race.run(), race.named, LIMITS, IN_GENERAL, "a-run").to_dict()
+        race = Race(axes, limits, measure, budget_s, clock=measure.elapsed_s)
+        found = answer(race.run(), race.named, limits, IN_GENERAL, "a-run").to_dict()
         return found, measure.elapsed_s()
     finally:
         journal.close()
@@ -205,3 +210,35 @@ def test_what_timed_out_is_measured_when_a_larger_budget_gives_it_more_time(
     assert (same, again.measured) == (found, []), "with the same budget, the failure stands"
     found, _ = raced(tmp_path, SlowTvm(1), resumed=True, budget_s=4000.0)
     assert tvm in [each["case"] for each in found["candidates"]]  # type: ignore[attr-defined]  # likewise
+
+
+class TimesCalls(Bench):
+    """Calls take so many seconds; single calls of what is asked are timed for as long as the settings say."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(1)
+        slower = {"identity": 1.5, "onnxruntime": 1.05, "torchscript": 1.3, "tvm": 1.4}
+        self._of = {name: seconds * slower.get(name, 1.0) for name in self._of}
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Record]:
+        for record in super().run(cases):
+            if record.case not in self.asked:
+                yield replace(record, serving=None)
+                continue
+            tails_s = self._settings.tails_s
+            self.now += tails_s
+            yield replace(record, calls=(record.latency_s,) * int(tails_s / record.latency_s))
+
+
+def test_a_larger_budget_times_the_calls_that_were_too_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_ngraph.advise.measuring.staleness", lambda record, follows_from: [])
+    axes, limits = replace(AXES, batch_sizes=(1,)), Limits(p99_s=0.65)
+    found, _ = raced(tmp_path / "one", TimesCalls(0.065), resumed=False, budget_s=300.0, axes=axes, limits=limits)
+    assert found["pick"] is None
+    found, _ = raced(tmp_path / "one", TimesCalls(0.065), resumed=True, budget_s=3000.0, axes=axes, limits=limits)
+    whole, _ = raced(tmp_path / "other", TimesCalls(0.065), resumed=False, budget_s=3000.0, axes=axes, limits=limits)
+    assert found["pick"] == whole["pick"] == "net-openvino-b1-cpu"
+    again, _ = raced(
+        tmp_path / "one", idle := TimesCalls(0.065), resumed=True, budget_s=3000.0, axes=axes, limits=limits
+    )
+    assert (again, idle.measured) == (found, [])

@@ -35,6 +35,8 @@ MOST_TAILS_S = 30.0
 TAILS_SHARE = 1 / 3
 """The share of the time left that single calls of all cases may take."""
 FEWEST_TAILS_S = 1.0
+FEWEST_CALLS = fewest_calls(PERCENTILES["p99_s"])
+"""Fewest single calls that show a p99."""
 SAME_S = 1.0
 """Time that is left differs by less than this where a step of a race is repeated."""
 
@@ -128,10 +130,9 @@ class Measuring:
 
     def _tails_s(self, wanted: Sequence[Case], left_s: float) -> float:
         """Return in how many seconds each of these cases shows a p99, or how many there are for it."""
-        calls = SPARE * fewest_calls(PERCENTILES["p99_s"])
         slowest = max((self._latest[case].latency_s for case in wanted if case in self._latest), default=0.0)
         most = min(MOST_TAILS_S, TAILS_SHARE * left_s / max(1, len(wanted)))
-        return max(FEWEST_TAILS_S, min(most, calls * slowest))
+        return max(FEWEST_TAILS_S, min(most, SPARE * FEWEST_CALLS * slowest))
 
     def _stands(self, case: Case, record: Record, rung: Settings) -> bool:
         """Return whether a record was given as much time as this rung gives, and nothing has changed since."""
@@ -139,6 +140,8 @@ class Measuring:
         is_short = before.get("budget_s", 0.0) < rung.budget_s
         if record.failure is not None and record.failure.kind == "timed out":
             is_short |= before.get("timeout_s", 0.0) < rung.timeout_s - SAME_S
+        if case in self._asked and record.has_single_calls and len(record.calls) < FEWEST_CALLS:
+            is_short |= record.follows_from.get("tails_s", 0.0) < rung.tails_s - SAME_S
         is_less = record.lacks_score(case) or (case in self._asked and record.lacks_costs)
         return not (is_short or is_less or staleness(record, self._would_follow_from))
 
