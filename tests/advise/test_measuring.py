@@ -242,3 +242,10 @@ def test_a_larger_budget_times_the_calls_that_were_too_few(tmp_path: Path, monke
         tmp_path / "one", idle := TimesCalls(0.065), resumed=True, budget_s=3000.0, axes=axes, limits=limits
     )
     assert (again, idle.measured) == (found, [])
+
+
+def test_calls_are_timed_for_as_long_as_the_budget_allows(tmp_path: Path) -> None:
+    axes, limits = replace(AXES, batch_sizes=(1,)), Limits(p99_s=10.0)
+    found, seconds = raced(tmp_path, TimesCalls(0.4), resumed=False, budget_s=3600.0, axes=axes, limits=limits)
+    assert found["pick"] == "net-openvino-b1-cpu"
+    assert seconds < 3600

@@ -214,3 +214,24 @@ def test_a_score_stands_beside_speed_in_the_limits_the_sentence_the_table_and_th
     fast, slow, _ = raced(simulated)[0].candidates
     assert fast.is_on_front
     assert slow.is_on_front, "slower, and it scores more"
+
+
+def test_what_cannot_be_shown_is_not_put_down_to_the_budget() -> None:
+    """The kernel of macOS does not report the memory."""
+    launches = tuple(dataclasses.replace(launch, serving_memory_bytes=None) for launch in costs().launches)
+    silent = {"serving": dataclasses.replace(costs(), launches=launches)}
+
+    class Silent(Simulated):
+        def _record(self, case: Case, is_wanted: bool) -> Record:
+            record = super()._record(case, is_wanted)
+            return dataclasses.replace(record, **silent) if is_wanted else record
+
+    found, _ = raced(Silent(CLEAR), Limits(memory_bytes=2**35), batch_sizes=(1, 4))
+    assert found.unheld
+    assert sentence(found) == (
+        "Nothing is known to keep the limits. The fastest, `openvino:streams=2` at batch 4: memory not measured: the "
+        "kernel does not report it."
+    )
+    few: dict[str, object] = {"calls": (0.6,) * 300}
+    found, _ = raced(Simulated(CLEAR, openvino=few, onnxruntime=few, torchscript=few), Limits(p99_s=10.0))
+    assert sentence(found).endswith("p99 not measured: only 300 of 368 calls fit into the budget.")

@@ -84,6 +84,7 @@ class Answer:
         candidates: all that were measured, the fastest first.
         dropped: what was not measured to the end, and why.
         unheld: candidates that breach no limit so far, and were not held to each: the budget had no time to.
+        unshown: likewise, but everything of them was measured, and did not show what is limited.
         run: the run that has the records.
     """
 
@@ -92,6 +93,7 @@ class Answer:
     candidates: tuple[Candidate, ...]
     dropped: Mapping[Case, str]
     unheld: tuple[Candidate, ...] = ()
+    unshown: tuple[Candidate, ...] = ()
     run: str = ""
 
     @property
@@ -184,6 +186,7 @@ def answer(raced: Raced, named: set[str], limits: Holder, between: Between, run:
         candidates=tuple(candidates),
         dropped=dropped | raced.untried,
         unheld=tuple(each for each in found if raced.finalists and each.case not in raced.finalists and each.unknown),
+        unshown=tuple(each for each in found if each.case in raced.finalists and each.unknown),
         run=run,
     )
 

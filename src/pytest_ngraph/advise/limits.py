@@ -85,7 +85,8 @@ class Limits:
             return Held(
                 "breached", f"median {quantity(record.latency_s, 's')}, above the p99 of {quantity(limit, 's')}"
             )
-        return Held("unknown", "p99 not measured")
+        few = f": only {len(record.calls)} of {fewest_calls(PERCENTILES['p99_s'])} calls fit into the budget"
+        return Held("unknown", f"p99 not measured{few if record.calls else ''}")
 
     def _cost_held(self, what: str, metric: str, limit: float | None, unit: Unit, record: Record) -> Iterator[Held]:
         if limit is None:
@@ -94,7 +95,8 @@ class Limits:
         if found is not None:
             yield _below(what, found, limit, unit)
         else:
-            yield Held("unknown", f"{what} not measured")
+            why = f": {record.serving.why_absent(metric)}" if record.serving else ""
+            yield Held("unknown", f"{what} not measured{why}")
 
 
 def p99(record: Record) -> Estimate | None:

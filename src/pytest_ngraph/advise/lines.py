@@ -64,6 +64,9 @@ def sentence(answer: Answer) -> str:
             reasons = set(answer.dropped.values())
             why = f"; each {reasons.pop().rstrip('.')}." if len(reasons) == 1 else "."
             return f"Nothing to deploy: no candidate could be measured{why}"
+        if answer.unshown:
+            best = answer.unshown[0]
+            return f"Nothing is known to keep the limits. The fastest, {_label(best.case)}: {', '.join(best.unknown)}."
         if answer.unheld:
             return _undecided(answer.unheld)
         best = answer.candidates[0]
@@ -84,7 +87,7 @@ def sentence(answer: Answer) -> str:
 
 def _undecided(unheld: Sequence[Candidate]) -> str:
     """Return the sentence for an answer without a pick, where these may keep the limits."""
-    asked = dict.fromkeys(text.removesuffix(" not measured") for each in unheld for text in each.unknown)
+    asked = dict.fromkeys(text.partition(" not measured")[0] for each in unheld for text in each.unknown)
     return (
         f"Nothing is known to keep the limits: of {counted(len(unheld), 'candidate')} that may keep them, the budget "
         f"had no time to measure {' and '.join(asked)}. Give a larger --budget."

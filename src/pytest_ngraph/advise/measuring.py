@@ -30,8 +30,6 @@ from pytest_ngraph.session.resume import open_run
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal, Step, read
 
-MOST_TAILS_S = 30.0
-"""Seconds of single calls of a case. A slower model shows no p99 in them, and says so."""
 TAILS_SHARE = 1 / 3
 """The share of the time left that single calls of all cases may take."""
 FEWEST_TAILS_S = 1.0
@@ -131,7 +129,7 @@ class Measuring:
     def _tails_s(self, wanted: Sequence[Case], left_s: float) -> float:
         """Return in how many seconds each of these cases shows a p99, or how many there are for it."""
         slowest = max((self._latest[case].latency_s for case in wanted if case in self._latest), default=0.0)
-        most = min(MOST_TAILS_S, TAILS_SHARE * left_s / max(1, len(wanted)))
+        most = TAILS_SHARE * left_s / max(1, len(wanted))
         return max(FEWEST_TAILS_S, min(most, SPARE * FEWEST_CALLS * slowest))
 
     def _stands(self, case: Case, record: Record, rung: Settings) -> bool:
