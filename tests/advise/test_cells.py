@@ -12,7 +12,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.record import Agreement, Record
 
-TIMES = {"identity": 2.0, "onnxruntime": 0.5, "openvino": 1.5, "torchscript": 1.7}
+TIMES = {"identity": 0.02, "onnxruntime": 0.005, "openvino": 0.015, "torchscript": 0.017}
 
 
 class Without(Simulated):
@@ -38,13 +38,13 @@ def test_other_cells_are_raced_with_the_leaders_and_with_what_failed_in_the_firs
 
 @pytest.mark.parametrize(
     ("batch_sizes", "limits", "picked"),
-    [((4, 1), Limits(p99_s=1.0), 1), ((1, 4), Limits(throughput=1.5), 4)],
+    [((4, 1), Limits(p99_s=0.01), 1), ((1, 4), Limits(throughput=150), 4)],
     ids=["p99", "throughput"],
 )
 def test_a_limit_that_nothing_keeps_at_the_first_batch_may_be_kept_at_another(
     batch_sizes: tuple[int, ...], limits: Limits, picked: int
 ) -> None:
-    found, _ = raced(Simulated(CLEAR | {"openvino:streams=2": 0.7}), limits, batch_sizes=batch_sizes)
+    found, _ = raced(Simulated(CLEAR | {"openvino:streams=2": 0.007}), limits, batch_sizes=batch_sizes)
     assert found.pick is not None
     assert found.pick.case.batch_size == picked
     assert "openvino" in found.pick.case.compiler

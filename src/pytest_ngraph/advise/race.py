@@ -26,6 +26,8 @@ FINAL_ROUNDS = 0.3
 FINAL_MOST_S = 10.0
 """Seconds of rounds of a leader at most, twice those of a plain run. By then, rounds are known so much better than what
 other processes would show that further ones hardly decide anything."""
+FEWEST_CALLS = 17
+"""Calls of a case at least: twelve rounds, warming up and verifying, however short its rung is."""
 OVERHEAD_S = 4.0
 """Seconds that a case takes besides compiling and its rounds: loading, warming up, verifying."""
 LEAST_S = 60.0
@@ -216,15 +218,16 @@ class Race:
             cases = list(dict.fromkeys([identity, *candidates]))
             self._raced.groups.append(self._measure(cases, self._rung_s, max(self.left_s, LEAST_S), wanted))
 
-    def _fitting(self, candidates: Iterable[Case], efforts: Mapping[Case, float] | None = None) -> list[Case]:
+    def _fitting(self, candidates: Sequence[Case], efforts: Mapping[Case, float] | None = None) -> list[Case]:
         """Return the candidates that there is time for, in their order, and note the others as not tried.
 
-        A part of the budget is left for the last rung.
+        A part of the budget is left for the last rung, and identity is measured beside them.
 
         Args:
             efforts: how many times as long as before their compilers take.
         """
-        left_s = self.left_s - FINAL_SHARE * self._budget_s
+        beside = {replace(case, compiler=IDENTITY) for case in candidates} - {*candidates}
+        left_s = self.left_s - FINAL_SHARE * self._budget_s - sum(self._seconds(case, 1.0) for case in beside)
         fitting: list[Case] = []
         for case in candidates:
             seconds = self._seconds(case, (efforts or {}).get(case, 1.0))
@@ -241,11 +244,15 @@ class Race:
         What was measured has been compiled, and is only loaded.
         """
         known = self._raced.latest.get(case)
-        if known is not None:
-            return (known.load_s or 0.0) + OVERHEAD_S + self._rung_s
         before = [record for record in self._raced.latest.values() if family_of(record.case) == family_of(case)]
+        like = [known] if known is not None else before
+        rates = [record.throughput for record in like if record.outcome == "measured"]
+        calls_s = FEWEST_CALLS * case.batch_size / max(rates) if rates else 0.0
+        measuring = OVERHEAD_S + max(self._rung_s, calls_s)
+        if known is not None:
+            return (known.load_s or 0.0) + measuring
         compiling = max(((record.total_compile_s or 0.0) + (record.load_s or 0.0) for record in before), default=0.0)
-        return effort * compiling + OVERHEAD_S + self._rung_s
+        return effort * compiling + measuring
 
 
 def _leaders(records: Iterable[Record]) -> list[Case]:

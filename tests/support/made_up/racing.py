@@ -18,10 +18,10 @@ from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Agreement, Record
 
-CLOSE = {"identity": 2.0, "torchscript": 1.7, "onnxruntime": 1.02, "openvino": 1.05, "openvino:streams=2": 1.0,
-         "onnxruntime:rewrite=true": 1.01}  # fmt: skip
-CLEAR = {"identity": 2.0, "torchscript": 1.7, "onnxruntime": 1.2, "openvino": 0.8, "openvino:streams=2": 0.6,
-         "onnxruntime:rewrite=true": 1.3}  # fmt: skip
+CLOSE = {"identity": 0.02, "torchscript": 0.017, "onnxruntime": 0.0102, "openvino": 0.0105, "openvino:streams=2": 0.01,
+         "onnxruntime:rewrite=true": 0.0101}  # fmt: skip
+CLEAR = {"identity": 0.02, "torchscript": 0.017, "onnxruntime": 0.012, "openvino": 0.008, "openvino:streams=2": 0.006,
+         "onnxruntime:rewrite=true": 0.013}  # fmt: skip
 OPTIONS = {"openvino": {"openvino:streams=2": 1.0}, "onnxruntime": {"onnxruntime:rewrite=true": 1.0}}
 
 
