@@ -99,6 +99,21 @@ def test_what_cannot_be_deployed_is_not_advised() -> None:
     assert answer.pick.case.compiler == "identity"
 
 
+def test_what_leaves_nothing_to_deploy_is_not_advised_even_where_no_folder_was_written() -> None:
+    lazy = of("inductor", 0.001, facts={"ahead_of_time": "False"})
+    own = of("mine:Exact", 0.002)
+    (answer,) = found([of("identity", 0.010), lazy, own])
+    assert answer.pick
+    assert answer.pick.case.compiler == "identity"
+    assert [each.breaches for each in answer.candidates[:2]] == [
+        ["it cannot be deployed: it compiles at its first call and leaves no package"],
+        ["it cannot be deployed: mine:Exact has no method deploy"],
+    ]
+    (answer,) = found([of("identity", 0.010), of("inductor", 0.001, facts={"ahead_of_time": "True"})])
+    assert answer.pick
+    assert answer.pick.case.compiler == "inductor"
+
+
 def test_one_candidate_is_no_choice() -> None:
     alone: Case = case("openvino")
     assert found([noisy(alone, 0.004)]) == []

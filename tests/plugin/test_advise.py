@@ -7,7 +7,7 @@ import pytest
 TESTS = """
 import pytest
 
-@pytest.mark.ngraph(workload="mine:network", compiler=["identity", "mine:Exact:spin=2000"], batch_size=[1, 2])
+@pytest.mark.ngraph(workload="mine:network", compiler=["identity", "deployable:Remembers:spin=2000"], batch_size=[1, 2])
 def test_network(measurement): ...
 """
 
@@ -17,7 +17,7 @@ def test_the_workload_has_a_sentence_and_a_command(project: pytest.Pytester) -> 
     result = project.runpytest("--ngraph-advise", "--ngraph-fail-on=throughput>1 if compiler=identity")
     result.assert_outcomes(passed=2, failed=2)
     text = " ".join(result.stdout.str().split())  # lines are wrapped
-    assert text.count("Deploy `mine:Exact:spin=2000` at batch") == 1
+    assert text.count("Deploy `deployable:Remembers:spin=2000` at batch") == 1
     assert text.count("pytest-ngraph deploy 2") == 1
     assert "`identity` at batch 1: " in text
     assert "breaches throughput>1 if compiler=identity" in text

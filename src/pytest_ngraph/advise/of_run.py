@@ -6,6 +6,7 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pytest_ngraph import compilers
 from pytest_ngraph.advise.answer import Answer, answer
 from pytest_ngraph.advise.limits import Held, State
 from pytest_ngraph.advise.race import Raced
@@ -44,9 +45,8 @@ class Thresholds:
     def held(self, record: Record, between: Between) -> list[Held]:
         """Return what became of each threshold of a case; what other processes would show is in that already."""
         del between
-        if record.undeployable:
-            return [Held("breached", record.undeployable)]
-        return self._held.get(record.case, [])
+        problem = record.undeployable or ("" if record.serving else _undeployable(record))
+        return [Held("breached", problem)] if problem else self._held.get(record.case, [])
 
 
 def answers(records: Sequence[Record], checks: Iterable[Check], metrics: Metrics, run: str) -> Iterator[Answer]:
@@ -73,6 +73,15 @@ def answers(records: Sequence[Record], checks: Iterable[Check], metrics: Metrics
         if len(raced.latest) > 1:
             named = {case.compiler for case in raced.latest}
             yield answer(raced, named, thresholds, metrics.between, run)
+
+
+def _undeployable(record: Record) -> str:
+    """Return why a model cannot be deployed, as far as that is known without writing its folder; else nothing."""
+    if record.facts.get("ahead_of_time") == str(False):
+        return "it cannot be deployed: it compiles at its first call and leaves no package"
+    if not hasattr(compilers.resolve(record.case.compiler), "deploy"):
+        return f"it cannot be deployed: {record.case.compiler} has no method deploy"
+    return ""
 
 
 def _held(check: Check, limits: Limits) -> Held:
