@@ -161,3 +161,22 @@ def test_the_limits_that_rounds_show() -> None:
     curve = SessionThresholds([Threshold.parse("friction>0.5")])
     curve.to_bases([eager, ONE], [], GateOptions())
     assert set(curve.round_limits) == {eager, ONE}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bsr<0.9", "identity-b1 identity-b16 openvino-b1 openvino-b16"),
+        ("bsr[b=16]<0.9 if compiler=openvino", "identity-b1 identity-b16 openvino-b1 openvino-b16"),
+        ("ase[b=16]<0.5", "identity-b1 identity-b16 openvino-b1 openvino-b16"),
+        ("rtr[b=16]<2 if compiler=openvino", "openvino-b1 openvino-b16"),
+        ("break_even>100 if b=16", "identity-b16 openvino-b16"),
+        ("throughput[b=16]<5 if compiler=openvino", "openvino-b16"),
+    ],
+)
+def test_a_goal_gives_rounds_to_all_that_a_limit_is_computed_from(text: str, expected: str) -> None:
+    cases = [case(compiler, size) for compiler in ("identity", "openvino") for size in (1, 16)]
+    ours = SessionThresholds([Threshold.parse(text)])
+    ours.to_bases(cases, [], GateOptions())
+    assert sorted(f"{each.compiler}-b{each.batch_size}" for each in ours.round_limits) == expected.split()
+    assert all(len(limits) == 1 for limits in ours.round_limits.values())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_gate import MetricGate
     from pytest_ngraph.gate.metric_verdict import MetricVerdict
-    from pytest_ngraph.metrics import Metrics
+    from pytest_ngraph.metrics import Metrics, Scope
 
 
 NOT_OF_ROUNDS = frozenset(
@@ -29,6 +29,8 @@ NOT_OF_ROUNDS = frozenset(
      "worker_memory_bytes", "device_memory_bytes")
 )  # fmt: skip
 """Metrics of a case that more rounds do not make surer."""
+COMPARED = {"rtr": "rtr", "ase": "ase", "bsr": "bsr", "break_even": "speedup"}
+"""Metrics of a case that follow from the rounds of others, too, each with the one that follows from the same."""
 OF_COMPILING = ("compile_s", "break_even")
 """Metrics that need the seconds to compile."""
 
@@ -143,22 +145,29 @@ class SessionThresholds:
     def round_limits(self) -> dict[Case, list[Limit]]:
         """The limits on metrics that follow from rounds, by case, for a goal that ends with them.
 
-        One that spans cases counts for all of them. One on a metric that compares with batch size 1 counts for that,
-        too, as others follow from its rounds.
+        One that spans cases counts for all of them. One on a metric that compares with other cases counts for those,
+        too; for identity's part in speedups, the goal itself sees to it.
         """
         from pytest_ngraph.bench.rounds.goal import Limit
         from pytest_ngraph.gate.check import is_of_identity
         from pytest_ngraph.metrics import Metric
+        from pytest_ngraph.metrics.sensitivity import sensitivities
 
-        found: dict[Case, list[Limit]] = defaultdict(list)
+        named = {threshold.metric for threshold, _ in self._every} & COMPARED.keys()
+        others: dict[tuple[str, Case | Scope], Iterable[Case]] = {}
+        if named:
+            others = {(each.name, each.scope): each.weights for each in sensitivities(self._cases)}
+        found: dict[Case, dict[Limit, None]] = defaultdict(dict)
         for threshold, owner in self._every:
             if threshold.is_relative or threshold.metric in NOT_OF_ROUNDS:
                 continue
             for case in self._cases if owner is None else [owner]:
                 is_exact = is_of_identity(threshold.metric, case)
                 if not threshold.is_of_cases or (threshold.selects(Metric(threshold.metric, case)) and not is_exact):
-                    found[case].append(Limit(metric=threshold.metric, bound=threshold.bound))
-        return dict(found)
+                    limit = Limit(metric=threshold.metric, bound=threshold.bound)
+                    for each in (case, *others.get((COMPARED.get(threshold.metric, ""), case), ())):
+                        found[each][limit] = None
+        return {case: list(limits) for case, limits in found.items()}
 
     @cached_property
     def family(self) -> int:
