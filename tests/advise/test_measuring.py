@@ -19,9 +19,10 @@ from synthetic import noisy
 from pytest_ngraph import store
 from pytest_ngraph.advise.answer import answer
 from pytest_ngraph.advise.limits import Limits
-from pytest_ngraph.advise.measuring import Measuring
+from pytest_ngraph.advise.measuring import Measuring, Waits
 from pytest_ngraph.advise.race import Race
 from pytest_ngraph.artifact import Target
+from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.metrics.between import IN_GENERAL
@@ -52,6 +53,7 @@ class Bench:
         self.now = 0.0
         self.measured: list[tuple[str, float]] = []
         self.asked: set[Case] = set()
+        self.waits = Waits(Silent(), lambda case, phase: None, self.clock)
         self._seed = seed
         self._left = interrupted_after
         self._settings = Settings()
@@ -126,6 +128,7 @@ def raced(
             lambda case: Target(),
             journal,
             earlier.steps,
+            bench.waits,
             bench.clock,
         )
         race = Race(axes, limits, measure, budget_s, clock=measure.elapsed_s)
@@ -249,3 +252,21 @@ def test_calls_are_timed_for_as_long_as_the_budget_allows(tmp_path: Path) -> Non
     found, seconds = raced(tmp_path, TimesCalls(0.4), resumed=False, budget_s=3600.0, axes=axes, limits=limits)
     assert found["pick"] == "net-openvino-b1-cpu"
     assert seconds < 3600
+
+
+class BesideAnother(Bench):
+    """Another session holds the machine for five minutes before each group."""
+
+    def run(self, cases: Sequence[Case]) -> Iterator[Record]:
+        for _ in range(10):
+            self.waits.waiting("process 4711 is measuring on this machine")
+            self.now += 30.0
+        self.waits.phase(cases[0], "compile")
+        return super().run(cases)
+
+
+def test_the_budget_does_not_run_while_another_session_measures(tmp_path: Path) -> None:
+    alone, took = raced(tmp_path / "alone", bench := Bench(1), resumed=False)
+    assert raced(tmp_path / "beside", beside := BesideAnother(1), resumed=False) == (alone, took)
+    assert beside.measured == bench.measured
+    assert beside.now >= took + 3 * 300

@@ -243,12 +243,12 @@ def test_a_score_stands_beside_speed_in_the_limits_the_sentence_the_table_and_th
 def test_what_cannot_be_shown_is_not_put_down_to_the_budget() -> None:
     """The kernel of macOS does not report the memory."""
     launches = tuple(dataclasses.replace(launch, serving_memory_bytes=None) for launch in costs().launches)
-    silent = {"serving": dataclasses.replace(costs(), launches=launches)}
+    silent = dataclasses.replace(costs(), launches=launches)
 
     class Silent(Simulated):
         def _record(self, case: Case, is_wanted: bool) -> Record:
             record = super()._record(case, is_wanted)
-            return dataclasses.replace(record, **silent) if is_wanted else record
+            return dataclasses.replace(record, serving=silent) if is_wanted else record
 
     found, _ = raced(Silent(CLEAR), Limits(memory_bytes=2**35), batch_sizes=(1, 4))
     assert found.unheld

@@ -24,7 +24,7 @@ from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.machine.standing import staleness, would_follow_from
 from pytest_ngraph.metrics.between import Between
 from pytest_ngraph.metrics.percentiles import PERCENTILES, SPARE, fewest_calls
-from pytest_ngraph.record import Record
+from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.session.options import ResumeOptions
 from pytest_ngraph.session.resume import open_run
 from pytest_ngraph.settings import Settings
@@ -39,6 +39,31 @@ SAME_S = 1.0
 """Time that is left differs by less than this where a step of a race is repeated."""
 
 
+class Waits(JournaledProgress):
+    """Also knows for how many seconds the bench has waited: from when it says so until a case enters a phase."""
+
+    def __init__(self, progress: Progress, note: Callable[[Case, Phase], None], clock: Clock = time.monotonic) -> None:
+        super().__init__(progress, note)
+        self._clock = clock
+        self._over_s = 0.0
+        self._since: float | None = None
+        self._show = progress.waiting
+        self.waiting = self._waiting
+
+    @property
+    def seconds(self) -> float:
+        """All waits so far, with one that goes on."""
+        return self._over_s + (0.0 if self._since is None else self._clock() - self._since)
+
+    def phase(self, case: Case, phase: Phase) -> None:
+        self._over_s, self._since = self.seconds, None
+        super().phase(case, phase)
+
+    def _waiting(self, reason: str) -> None:
+        self._since = self._clock() if self._since is None else self._since
+        self._show(reason)
+
+
 class Measuring:
     """Measures groups of cases and keeps their records.
 
@@ -50,6 +75,7 @@ class Measuring:
         journal: where records go.
         steps: what earlier sessions of this run measured, step by step. Where the race asks for the same again, it gets
             the same, and the time goes on from there, so that it decides as if it had not been interrupted.
+        waits: knows how long the bench has waited for other sessions, which the race does not take.
     """
 
     def __init__(
@@ -60,6 +86,7 @@ class Measuring:
         target: Callable[[Case], Target],
         journal: Journal,
         steps: Sequence[Step] = (),
+        waits: Waits | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         self._bench = bench
@@ -69,6 +96,7 @@ class Measuring:
         self._journal = journal
         self._latest: dict[Case, Record] = {}
         self._steps = deque(steps)
+        self._waits = waits
         self._clock = clock
         self._began_at = clock()
 
@@ -79,7 +107,8 @@ class Measuring:
 
     def elapsed_s(self) -> float:
         """Return the seconds that the race has taken, those of earlier sessions included."""
-        return self._clock() - self._began_at
+        waited_s = self._waits.seconds if self._waits else 0.0
+        return self._clock() - self._began_at - waited_s
 
     def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
         """Measure cases of one group in turn, all of them or, where an earlier session did so, none."""
@@ -190,11 +219,11 @@ def measuring(
     bench = Bench(
         conditions.settings,
         conditions.target,
-        JournaledProgress(progress, journal.enter),
+        waits := Waits(progress, journal.enter),
         asked=Asked(calls=asked, served=asked),
         knowledge=Knowledge(between=between),
     )
     with closing(journal), closing(bench):
         steps = run.steps if run else ()
-        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, steps)
+        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, steps, waits)
         journal.end(whole=True)
