@@ -132,6 +132,16 @@ def test_an_unchanged_case_is_measured_where_its_figures_are_needed(tmp_path: Pa
     assert list(resumed.notes) == ["1 case measured again: it equals its base's, and its figures are needed now."]
 
 
+def test_a_group_of_two_sessions_is_said_to_be_compared_less_surely(tmp_path: Path) -> None:
+    made = {"graph": "g", "files": {}}
+    record = dataclasses.replace(measured(CASE, 0.1), follows_from=made)
+    resumed = ResumedRun(Run(id="1", records=(record,)), Journal(tmp_path, {}), 1)
+    assert resumed.stands(CASE, lambda record: made)
+    assert not resumed.stands(case("identity", 8), lambda record: made)
+    *_, note = resumed.notes
+    assert "not compared in the same minutes and may differ by more than is said here: resnet18" in note
+
+
 def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_project: pytest.Pytester) -> None:
     """What is deterministic stays, and so does what was measured."""
     compilers = "--compiler=mine:Exact,mine:Once,mine:Raises"
