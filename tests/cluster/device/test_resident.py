@@ -15,6 +15,7 @@ from pytest_ngraph.cluster.device import resident
 from pytest_ngraph.cluster.device.agent_process import AgentEnded
 from pytest_ngraph.cluster.device.resident import DEATHS, Resident, Stopped
 from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine import machine
 
 FOLDER: Any = None
 NOTHING_HEARD: list[dict[str, Any]] = []
@@ -114,6 +115,17 @@ def test_an_agent_without_work_is_ended_and_the_next_task_starts_another() -> No
     assert not Agent.started[0].alive
     ours.measure(task(), FOLDER, heard)
     assert len(Agent.started) == 2
+
+
+def test_after_a_setting_of_the_machine_another_agent_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent stamps its records with the fingerprint that the machine had when it started."""
+    power = ["nvpmodel 15W"]
+    monkeypatch.setattr(machine, "_power", lambda gpus: tuple(power))
+    ours = Resident()
+    for setting in ("nvpmodel 15W", "nvpmodel 15W", "nvpmodel MAXN", "nvpmodel MAXN"):
+        power[:] = [setting]
+        assert ours.measure(task(), FOLDER, heard).rows == [(0, {})]
+    assert [agent.alive for agent in Agent.started] == [False, True]
 
 
 def test_two_clients_take_turns_and_stopping_one_leaves_the_other_alone() -> None:

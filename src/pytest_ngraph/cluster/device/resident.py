@@ -10,6 +10,7 @@ from pytest_ngraph.cluster.assignment import Assignment, Task
 from pytest_ngraph.cluster.device.agent_process import AgentEnded, AgentProcess
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.machine.machine import machine_now
 
 IDLE_S = 60.0
 """Time after which an agent with nothing to do is ended."""
@@ -46,6 +47,7 @@ class Resident:
 
     def __init__(self) -> None:
         self._agent: AgentProcess | None = None
+        self._power: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self._unwanted: dict[str, None] = {}
         self._idle: threading.Timer | None = None
@@ -114,16 +116,21 @@ class Resident:
             agent.close()
 
     def _started(self, assignment: Assignment, folder: DeviceFolder) -> AgentProcess:
-        """Return the assignment's agent, started if need be. Raises `Stopped`."""
+        """Return the assignment's agent, started if need be. Raises `Stopped`.
+
+        An agent knows its machine as it was set when it started. If it is set otherwise since, another one is started.
+        """
+        power = machine_now().power
         with self._lock:
             if assignment.client in self._unwanted:
                 raise Stopped
             self._keep_timer(None)
             agent = self._agent
-            if agent is None or not agent.alive or agent.assignment != assignment:
+            if agent is None or not agent.alive or (agent.assignment, self._power) != (assignment, power):
                 if agent is not None:
                     agent.close()
                 self._agent = agent = AgentProcess(assignment, folder)
+                self._power = power
             return agent
 
     def _end(self, agent: AgentProcess) -> None:
