@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
 import os
 import sys
 import sysconfig
@@ -18,7 +20,8 @@ from synthetic import case, measured
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import Assignment, Task
 from pytest_ngraph.cluster.client.local_project import LocalProject
-from pytest_ngraph.cluster.device.agent import Agent
+from pytest_ngraph.cluster.device import agent as agents
+from pytest_ngraph.cluster.device.agent import Agent, SentProgress
 from pytest_ngraph.comparison import AloneLaunch, CallLaunch, Comparison
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.record import Record
@@ -110,3 +113,37 @@ def test_a_record_that_lacks_what_is_asked_is_measured_again(again: Again) -> No
     unchanged = Record.unchanged(ONE, COMPARED, record.model)
     assert not again(unchanged)
     assert again(unchanged, figures=(0,))
+
+
+def test_progress_of_a_base_whose_options_differ_is_left_out() -> None:
+    """Its case is none of the task."""
+    sent: list[Any] = []
+    progress = SentProgress(sent.append)
+    progress.numbers = {ONE: 0}
+    for of in (case("identity:graph=program"), ONE):
+        progress.phase(of, "compile")
+        progress.compiling(of, "3 of 4")
+        progress.measuring(of, 0.5)
+    about_one: list[dict[str, Any]] = [{"phase": "compile"}, {"compiling": "3 of 4"}, {"measuring": 0.5}]
+    assert sent == [{"case": 0} | each for each in about_one]
+
+
+def test_what_goes_wrong_in_the_bench_is_the_answer_and_ends_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the agent only died, the device would measure the whole group again and again."""
+    closed: list[bool] = []
+
+    def fail(task: Task) -> None:
+        raise KeyError("a case")
+
+    fake = SimpleNamespace(measure=fail, close=lambda: closed.append(True))
+    monkeypatch.setattr(agents, "Agent", lambda *given: fake)
+    monkeypatch.setattr(Task, "from_dict", lambda data: data)
+    start = {"assignment": ASSIGNMENT.to_dict(), "project": str(tmp_path), "base": "", "store": str(tmp_path)}
+    sent: list[Any] = []
+    agents._serve(io.StringIO("\n".join(json.dumps(each) for each in (start, {}, {}))), sent.append)
+    (answer,) = sent
+    assert answer["failed"].startswith("the measuring process failed: KeyError: 'a case'")
+    assert "in fail" in answer["failed"]
+    assert closed == [True]

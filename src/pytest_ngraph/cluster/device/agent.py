@@ -15,6 +15,7 @@ import os
 import platform
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -44,13 +45,15 @@ from pytest_ngraph.system.installed import library_versions, variables
 from pytest_ngraph.system.relocation import STANDARD_LIBRARY, completed, import_path, moved, project_path, with_paths
 
 Say = Callable[[Mapping[str, Any]], None]
+TRACEBACK = 2000
+"""How many characters of a traceback are sent, the last ones."""
 
 
 class SentProgress(Silent):
     """Sends the bench's progress to the device's worker.
 
     Attributes:
-        numbers: each case's index in its task.
+        numbers: each case's index in its task. What is about another case, such as a base's, is left out.
     """
 
     def __init__(self, say: Say) -> None:
@@ -61,13 +64,17 @@ class SentProgress(Silent):
         self._say({"waiting": reason})
 
     def phase(self, case: Case, phase: Phase) -> None:
-        self._say({"case": self.numbers[case], "phase": phase})
+        self._send(case, {"phase": phase})
 
     def compiling(self, case: Case, text: str) -> None:
-        self._say({"case": self.numbers[case], "compiling": text})
+        self._send(case, {"compiling": text})
 
     def measuring(self, case: Case, share: float) -> None:
-        self._say({"case": self.numbers[case], "measuring": share})
+        self._send(case, {"measuring": share})
+
+    def _send(self, case: Case, what: Mapping[str, Any]) -> None:
+        if case in self.numbers:
+            self._say({"case": self.numbers[case], **what})
 
 
 class Agent:
@@ -230,6 +237,10 @@ def _serve(requests: TextIO, say: Say) -> None:
                 agent.measure(Task.from_dict(json.loads(line)))
             except (NgraphError, OSError) as error:
                 say({"failed": str(error)})
+            except Exception as error:  # the next agent would only measure the group again, and fail as well
+                where = traceback.format_exc()[-TRACEBACK:]
+                say({"failed": f"the measuring process failed: {type(error).__name__}: {error}\n{where}"})
+                return
             else:
                 say({"done": True})
     finally:
