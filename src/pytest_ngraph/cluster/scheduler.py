@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import dask
 from distributed import Scheduler
+from distributed.versions import get_versions
 
 from pytest_ngraph.cluster import engine_settings
+from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.shares import FairOrder
 from pytest_ngraph.cluster.topics import ForgottenTopics
@@ -18,6 +21,68 @@ from pytest_ngraph.errors import UsageError
 
 DEATHS = 1
 """How many workers may die while running a task before the task is given up."""
+
+
+class Head(Scheduler):
+    """The engine's scheduler, which keeps of what a device says only what it joins as, and its report.
+
+    The engine computes with the figures of all devices together, compares their versions with those of each client, and
+    keeps each name of a figure. So one device could stop all others, or fill the head's memory.
+    """
+
+    async def add_worker(
+        self,
+        comm: Any,
+        *,
+        address: str,
+        status: str,
+        name: str,
+        server_id: str,
+        stimulus_id: str,
+        resources: Iterable[str],
+        metrics: dict[str, Any],
+        extra: dict[str, Any],
+        **_: Any,
+    ) -> None:
+        """A device joins."""
+        await super().add_worker(
+            comm,
+            address=address,
+            status=status,
+            name=name,
+            server_id=server_id,
+            stimulus_id=stimulus_id,
+            resources=dict.fromkeys(resources, 1),
+            metrics=metrics,
+            extra=_report(extra),
+            versions=get_versions(),
+            nthreads=1,
+            memory_limit=0,
+            now=0.0,
+            services={},
+            local_directory="",
+            nanny="",
+        )
+
+    def heartbeat_worker(
+        self, *, address: str, metrics: dict[str, Any], resources: dict[str, float] | None = None, **_: Any
+    ) -> dict[str, Any]:
+        """A device joins, or is still there."""
+        return super().heartbeat_worker(
+            address=address,
+            resources=resources,
+            metrics={
+                "bandwidth": {"total": self.bandwidth, "workers": {}, "types": {}},
+                "digests_total_since_heartbeat": {},
+                "memory": 0,
+                "spilled_bytes": {"memory": 0, "disk": 0},
+                **_report(metrics),
+            },
+        )
+
+
+def _report(said: dict[str, Any]) -> dict[str, Any]:
+    return {KEY: said[KEY]} if KEY in said else {}
 
 
 def serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
@@ -41,7 +106,7 @@ async def _serve(endpoint: Endpoint, say: Callable[[str], None]) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    scheduler = Scheduler(
+    scheduler = Head(
         host=endpoint.address,
         security=endpoint.security,
         allowed_failures=DEATHS,
