@@ -10,7 +10,7 @@ from cluster.certificates import credentials_of
 from cryptography import x509
 
 from pytest_ngraph.cluster import certs
-from pytest_ngraph.cluster.guard import Guard, Refused
+from pytest_ngraph.cluster.guard import CLIENT_LIMIT_BYTES, LIMIT_BYTES, REPORT_BYTES, Guard, Refused
 from pytest_ngraph.cluster.registry import Standing
 from pytest_ngraph.cluster.revocation import Revoked
 from pytest_ngraph.cluster.roles import Peer, Role
@@ -118,6 +118,15 @@ def test_a_certificate_that_is_revoked_during_the_session_is_refused(tmp_path: P
     certs.revoke(tmp_path, ["lost"])
     with pytest.raises(Refused, match="its certificate is revoked"):
         head.admit(holder("submit", serial=serial), calls=True)
+
+
+@pytest.mark.parametrize("operation", ["register-worker", "heartbeat_worker"])
+def test_what_the_head_keeps_and_shows_to_clients_is_small(revoked: Revoked, operation: str) -> None:
+    head, client = Guard("head", revoked), Guard("submit", revoked)
+    assert head.limit_of({"op": operation}) == REPORT_BYTES
+    for other in ({"op": "task-finished"}, {"op": [operation]}, [{"op": "task-finished"}], {}, "OK"):
+        assert head.limit_of(other) == LIMIT_BYTES
+    assert client.limit_of({"op": operation}) == CLIENT_LIMIT_BYTES
 
 
 def test_who_was_expelled_stays_out(revoked: Revoked) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cluster.certificates import credentials_of
 
 from pytest_ngraph.cluster.guard import Guard, Refused
-from pytest_ngraph.cluster.registry import Standing, is_literal
+from pytest_ngraph.cluster.registry import DEVICES, Standing, is_literal
 from pytest_ngraph.cluster.resources import KEY
 from pytest_ngraph.cluster.revocation import Revoked
 from pytest_ngraph.cluster.roles import Peer
@@ -129,6 +129,17 @@ def test_a_registration_that_fails_claims_nothing(head: Guard, answer: Any) -> N
     assert standing.worker == ""
     device(head, GOOD, ADDRESS)
     assert not allowed(head, BAD, op="unregister", address=ADDRESS)
+
+
+def test_a_certificate_is_for_so_many_devices_at_a_time(head: Guard) -> None:
+    there = [True]
+    for port in range(DEVICES):
+        device(head, BAD, f"tls://10.0.0.4:{port + 2}", is_open=lambda: there[0])
+    joins: dict[str, Any] = {"op": "register-worker", "address": "tls://10.0.0.4:1", "name": "one-more"}
+    assert not allowed(head, BAD, **joins)
+    assert allowed(head, GOOD, **joins)
+    there[0] = False
+    assert allowed(head, BAD, **joins)
 
 
 def test_a_connection_is_of_one_worker(head: Guard) -> None:

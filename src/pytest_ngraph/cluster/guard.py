@@ -13,6 +13,8 @@ LIMIT_BYTES = 256 * 2**20
 """The most that one message to the head may have, unless its sender may submit."""
 CLIENT_LIMIT_BYTES = 2**30
 """The most that one message to a client may have: the head sends the answers of several devices at once."""
+REPORT_BYTES = 2**18
+"""The most that a device's registration, or a heartbeat, may have: each client is sent those of all devices."""
 BOTH = frozenset({"identity", "ping", "close", "close-stream"})
 MEASURE = BOTH | {
     "register-worker", "unregister", "heartbeat_worker", "retire_workers", "who_has", "task-finished", "task-erred",
@@ -25,7 +27,9 @@ OBSERVE = BOTH | {
     "unsubscribe-topic",
 }  # fmt: skip
 """What an observer may ask of the head."""
-NOT_SUBMIT = frozenset({"register-worker", "register_nanny", "heartbeat_worker"})
+REPORTS = ("register-worker", "heartbeat_worker")
+"""The requests in which a device reports about itself."""
+NOT_SUBMIT = frozenset({*REPORTS, "register_nanny"})
 """What a client may not ask of the head: to be a device. It may ask everything else."""
 
 
@@ -87,6 +91,12 @@ class Guard:
         if self._revoked is None:
             return True
         return peer is not None and peer.may("submit" if self.part == "head" else "head")
+
+    def limit_of(self, message: Any) -> int:
+        """Return the most that a message of a peer that is not trusted may have, by what it asks for."""
+        if self.part == "head" and isinstance(message, Mapping) and message.get("op") in REPORTS:
+            return REPORT_BYTES
+        return self.limit_bytes
 
     def check(self, peer: Peer | None, message: Any, standing: Standing | None = None) -> None:
         """Raise `Refused` if a peer that has called the head may not send a message.

@@ -103,7 +103,9 @@ class _Guarded:
         assert self.guard is not None
         try:
             frames = await self._frames(self.guard.limit_bytes)
-            return decode(frames, pass_on=self.guard.part == "head")
+            message = decode(frames, pass_on=self.guard.part == "head")
+            _check_size(sum(map(len, frames)), self.guard.limit_of(message))
+            return message
         except (ValueError, struct.error) as error:
             raise Unreadable(f"its message cannot be read ({error})") from None
         except StreamClosedError as error:
@@ -146,7 +148,7 @@ def _is_open(comm: ref[Any]) -> bool:
 
 def _check_size(size_bytes: int, limit_bytes: int) -> None:
     if size_bytes > limit_bytes:
-        raise Unreadable(f"its message has {size_bytes / 2**20:,.0f} MiB; at most {limit_bytes // 2**20} are read")
+        raise Unreadable(f"its message has {size_bytes / 2**20:,.1f} MiB; at most {limit_bytes / 2**20:g} are read")
 
 
 class GuardedTCP(_Guarded, tcp.TCP):

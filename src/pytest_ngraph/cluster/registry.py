@@ -17,6 +17,8 @@ from pytest_ngraph.cluster.roles import Peer
 
 REGISTERS = {"register-worker": "address", "register-client": "client"}
 """The requests that register a connection, and the part of the message that says as whom."""
+DEVICES = 100
+"""The most devices that are there with the certificates of one name."""
 PRINTED = ("print", "warn")
 """Topics whose messages the engine's clients print as they are."""
 
@@ -94,6 +96,8 @@ class Registry:
             return False  # the engine would list all
         if operation == "register-worker" and (standing.worker or "://" in str(message.get("name"))):
             return False
+        if operation == "register-worker" and self._devices_of(peer) >= DEVICES:
+            return False
         if operation == "log-event" and any(each in PRINTED for each in _each(message.get("topic"))):
             return False
         if operation == "register-worker" and not are_its_own(message.get("resources", {}), message):
@@ -109,6 +113,12 @@ class Registry:
         if message["op"] == "register-client":
             return not standing.client and self._is_free(("client", str(message.get("client"))), peer)
         return "client" not in message or message["client"] == (standing.client or None)
+
+    def _devices_of(self, peer: Peer) -> int:
+        return sum(
+            part == "address" and holder.name == peer.name and holder.is_open()
+            for (part, _), holder in self._holders.items()
+        )
 
     def _is_free(self, place: tuple[str, str], peer: Peer) -> bool:
         """Return whether a place is a peer's own, or nobody's."""
