@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from compiled import CPU, THROUGHPUT, Export, Load
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import kinds
 from pytest_ngraph.compilers.openvino import FILE, OpenVino, _refuse_device
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.workloads.verify import verify
@@ -142,12 +145,86 @@ def test_a_device_that_is_not_there_is_refused(load: Load, monkeypatch: pytest.M
     ],
 )
 def test_the_device_is_that_of_the_profile(target: Target, option: Any, device: str) -> None:
-    assert OpenVino(device=option)._device(target) == device
+    assert OpenVino(device=option)._device(target, openvino.Core()) == device
+
+
+INTEGRATED, ARC = ("aa" * 16, "Intel(R) UHD Graphics 770"), ("bb" * 16, "Intel(R) Arc(TM) A770 Graphics")
+OTHER_ARC = ("cc" * 16, ARC[1])
+Gpu = tuple[str, str]
+
+
+class Gpus:
+    """A machine's GPUs, by their UUID and name, in OpenVINO's order."""
+
+    def __init__(self, *gpus: Gpu, has_uuid: bool = True) -> None:
+        self._gpus = {f"GPU.{place}" if len(gpus) > 1 else "GPU": gpu for place, gpu in enumerate(gpus)}
+        self._has_uuid = has_uuid
+        self.available_devices = ["CPU", *self._gpus]
+
+    def get_property(self, device: str, name: str) -> str:
+        uuid, full_name = self._gpus[device]
+        if name == "FULL_DEVICE_NAME":
+            return f"{full_name} (dGPU)"
+        if not self._has_uuid:
+            raise RuntimeError("unsupported property")
+        return uuid
+
+
+@pytest.fixture
+def in_pytorch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Have PyTorch find these GPUs, in its order."""
+
+    def find(*gpus: Gpu) -> None:
+        properties = [
+            SimpleNamespace(uuid=f"{uuid[:8]}-{uuid[8:]}".upper(), name=full_name) for uuid, full_name in gpus
+        ]
+        monkeypatch.setattr(torch.xpu, "is_available", lambda: bool(gpus))
+        monkeypatch.setattr(torch.xpu, "device_count", lambda: len(gpus))
+        monkeypatch.setattr(torch.xpu, "get_device_properties", properties.__getitem__)
+
+    return find
+
+
+@pytest.mark.parametrize(
+    ("core", "pytorchs", "index", "device"),
+    [
+        (Gpus(INTEGRATED, ARC), [ARC], 0, "GPU.1"),  # PyTorch leaves out integrated ones beside others
+        (Gpus(INTEGRATED, ARC, has_uuid=False), [ARC], 0, "GPU.1"),
+        (Gpus(INTEGRATED, ARC, OTHER_ARC), [OTHER_ARC, ARC], 0, "GPU.2"),
+        (Gpus(INTEGRATED), [INTEGRATED], 0, "GPU"),
+        (Gpus(INTEGRATED, ARC), [], 1, "GPU.1"),  # without PyTorch's XPU, the order is OpenVINO's
+        (Gpus(INTEGRATED, ARC), [], 0, "GPU"),
+    ],
+)
+def test_a_gpu_of_intel_is_the_one_that_pytorch_has_under_its_index(
+    in_pytorch: Callable[..., None], core: Any, pytorchs: list[Gpu], index: int, device: str
+) -> None:
+    in_pytorch(*pytorchs)
+    assert OpenVino()._device(Target(kind="xpu", index=index), core) == device
+
+
+def test_a_gpu_that_cannot_be_known_from_others_is_refused(in_pytorch: Callable[..., None]) -> None:
+    """Else compilers would be compared on different ones."""
+    in_pytorch(OTHER_ARC, ARC)
+    core: Any = Gpus(INTEGRATED, ARC, OTHER_ARC, has_uuid=False)
+    with pytest.raises(Unsupported, match=r"which of GPU\.0, GPU\.1, GPU\.2 is .*A770 Graphics, .* index 0"):
+        OpenVino()._device(Target(kind="xpu"), core)
+    assert OpenVino(device="GPU.2")._device(Target(kind="xpu"), core) == "GPU.2"
+    with pytest.raises(Unsupported, match="PyTorch finds no GPU of index 2 here; it finds 2"):
+        OpenVino()._device(Target(kind="xpu", index=2), core)
+
+
+def test_the_facts_name_the_gpu_as_pytorch_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino, "Core", lambda: Gpus(INTEGRATED, ARC))
+    monkeypatch.setattr(torch.xpu, "get_device_name", lambda: ARC[1])
+    answers = {"EXECUTION_DEVICES": ["GPU.1"], "INFERENCE_PRECISION_HINT": openvino.Type.f32, "NUM_STREAMS": 1}
+    compiled = SimpleNamespace(get_property=answers.__getitem__)
+    assert OpenVino()._facts(compiled, Target(kind="xpu"))["gpu"] == kinds.named("xpu").facts()["gpu"] == ARC[1]
 
 
 def test_a_device_of_another_kind_is_refused() -> None:
     with pytest.raises(Unsupported, match="device=NPU is not of kind xpu: leave it out"):
-        OpenVino(device="NPU")._device(Target(kind="xpu"))
+        OpenVino(device="NPU")._device(Target(kind="xpu"), openvino.Core())
 
 
 def test_of_several_gpus_one_that_is_not_there_is_refused() -> None:

@@ -36,5 +36,10 @@ class Xpu(DeviceKind):
 
         return torch.xpu.mem_get_info() if torch.xpu.is_available() else None  # OpenVINO needs no such PyTorch
 
+    def facts(self) -> dict[str, str]:
+        import torch
+
+        return {"gpu": torch.xpu.get_device_name()}
+
 
 KIND = Xpu()

@@ -1,7 +1,7 @@
 """OpenVINO: the exported program (or ONNX file), converted to its intermediate representation and compiled.
 
 In: an artifact. Out: the representation in the folder, and from it a model whose requests run. This file holds the
-compiler and its options; `conversion.py` converts, and `model.py` has the models.
+compiler and its options; `conversion.py` converts, `model.py` has the models, and `gpu.py` knows GPUs by index.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, refuse_precision, threads
 from pytest_ngraph.compilers.conversion import converting
+from pytest_ngraph.compilers.openvino import gpu
 from pytest_ngraph.compilers.openvino.conversion import convert, names_beside
 from pytest_ngraph.compilers.openvino.model import OpenVinoModel, OpenVinoQueue, share
 from pytest_ngraph.compilers.profiling import ProfiledModel
@@ -83,15 +84,17 @@ class OpenVino:
         import openvino
 
         core = openvino.Core()
-        device = self._device(target)
+        device = self._device(target, core)
         _refuse_device(device, core.available_devices)
         refuse_precision("openvino", target, self._precisions(core, device))
-        return core.compile_model(path, device, self._properties(target, core.available_devices) | properties)
+        return core.compile_model(path, device, self._properties(target, core) | properties)
 
-    def _device(self, target: Target) -> str:
-        """Return OpenVINO's name of the device: `GPU.1` for the second GPU. Raise `Unsupported` for another kind's."""
+    def _device(self, target: Target, core: Any) -> str:
+        """Return OpenVINO's name of the device, such as `GPU.1`. Raise `Unsupported` for another kind's."""
         name = kinds.named(target.kind).openvino
         if self.device == "kind":
+            if target.kind == "xpu":
+                return gpu.of_index(core, target.index)
             return f"{name}.{target.index}" if target.index else name
         if target.kind != "cpu" and self.device.partition(".")[0] != name:
             raise Unsupported(f"openvino:device={self.device} is not of kind {target.kind}: leave it out")
@@ -104,11 +107,11 @@ class OpenVino:
             ours for ours, theirs in (("fp32", "FP32"), ("fp16", "FP16"), ("bf16", "BF16")) if theirs in capabilities
         )
 
-    def _properties(self, target: Target, available: Sequence[str]) -> dict[str, object]:
+    def _properties(self, target: Target, core: Any) -> dict[str, object]:
         if self.device != "AUTO":
-            return self._properties_on(self._device(target), target)
+            return self._properties_on(self._device(target, core), target)
         return {
-            "DEVICE_PROPERTIES": {name: self._properties_on(name, target) for name in available},
+            "DEVICE_PROPERTIES": {name: self._properties_on(name, target) for name in core.available_devices},
             "PERFORMANCE_HINT": target.objective.upper(),
             # Neither start on the CPU while the chosen device loads, nor switch to another device when it fails.
             "ENABLE_STARTUP_FALLBACK": False,
@@ -147,24 +150,28 @@ class OpenVino:
         if device == "CPU":
             facts["threads"] = str(ask("INFERENCE_NUM_THREADS"))
             facts["pinned"] = str(ask("ENABLE_CPU_PINNING"))
+        if device.startswith("GPU"):
+            facts["gpu"] = gpu.name(openvino.Core(), device)
         return facts
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         import openvino
 
-        model = self._compiled(compiled / FILE, target)
+        model, core = self._compiled(compiled / FILE, target), openvino.Core()
         return serving.deploy(
             target,
             compiled / FILE,
             folder,
-            device=self._device(target),
-            properties=self._properties(target, openvino.Core().available_devices),
+            device=self._device(target, core),
+            properties=self._properties(target, core),
             requests=model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"),
         )
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
         """Return a request that counts. Raise `Unsupported` for devices other than the CPU, which count otherwise."""
-        if (device := self._device(target)) != "CPU":
+        import openvino
+
+        if (device := self._device(target, openvino.Core())) != "CPU":
             raise Unsupported(f"openvino:device={device} cannot be profiled: only CPU can")
         if self.runs_module(artifact):
             raise Unsupported("openvino can be profiled where it converts the exported program, not a module")
