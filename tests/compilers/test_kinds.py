@@ -75,6 +75,7 @@ def test_a_worker_sees_only_the_gpu_that_it_uses(environment: dict[str, str], in
     assert kinds.named("cpu").only(index, environment) == {}
 
 
+@pytest.mark.parametrize("variable", ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"])
 @pytest.mark.parametrize(
     ("listed", "found"),
     [
@@ -88,7 +89,7 @@ def test_a_worker_sees_only_the_gpu_that_it_uses(environment: dict[str, str], in
     ],
 )
 def test_amds_gpus_that_the_user_hides_are_not_there(
-    listed: str, found: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    listed: str, found: tuple[str, ...], variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Its libraries take those that are listed, in that order, up to the first that there is not."""
     (tmp_path / "dev/kfd").mkdir(parents=True)
@@ -97,7 +98,9 @@ def test_amds_gpus_that_the_user_hides_are_not_there(
         folder.mkdir(parents=True)
         (folder / "vendor").write_text("0x1002\n")
         (folder / "device").write_text(f"{device}\n")
-    monkeypatch.setenv("HIP_VISIBLE_DEVICES", listed)
+    for each in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(variable, listed)
     assert kinds.named("rocm").found(tmp_path) == found
     second = Device(name="second", kind="rocm", index=1)
     machine = with_accelerators(*(f"rocm {each}" for each in found))
@@ -109,6 +112,15 @@ def test_a_worker_gets_no_gpu_that_the_user_hides(kind: str, variable: str) -> N
     assert kinds.named(kind).only(0, {variable: "1"}) == {variable: "1"}
     with pytest.raises(UsageError, match=f"{variable}=0 lists no device of index 1. .* up to 0"):
         kinds.named(kind).only(1, {variable: "0"})
+
+
+def test_amds_gpus_are_chosen_as_nvidias_unless_hips_own_variable_does() -> None:
+    rocm, chosen = kinds.named("rocm"), {"CUDA_VISIBLE_DEVICES": "3,5"}
+    assert [rocm.only(index, chosen) for index in (0, 1)] == [{"HIP_VISIBLE_DEVICES": name} for name in ("3", "5")]
+    assert rocm.only(0, chosen | {"HIP_VISIBLE_DEVICES": "2"}) == {"HIP_VISIBLE_DEVICES": "2"}
+    assert rocm.only(0, chosen | {"HIP_VISIBLE_DEVICES": ""}) == {"HIP_VISIBLE_DEVICES": "3"}
+    with pytest.raises(UsageError, match=r"^CUDA_VISIBLE_DEVICES=3,5 lists no device of index 2"):
+        rocm.only(2, chosen)
 
 
 @pytest.fixture

@@ -41,14 +41,18 @@ class DeviceKind:
         listed = self.listed(environment)
         if listed and index >= len(listed):
             raise UsageError(
-                f"{self.visible}={','.join(listed)} lists no device of index {index}. List one more there, or give an "
-                f"index up to {len(listed) - 1} in devices.toml."
+                f"{self.chosen_by(environment)}={','.join(listed)} lists no device of index {index}. List one more "
+                f"there, or give an index up to {len(listed) - 1} in devices.toml."
             )
         return {self.visible: listed[index] if listed else str(index)}
 
     def listed(self, environment: Mapping[str, str]) -> list[str]:
         """Return the devices that the user lists, by the names of `visible`; none where we may use all."""
-        return [name for name in environment.get(self.visible, "").split(",") if name]
+        return [name for name in environment.get(self.chosen_by(environment), "").split(",") if name]
+
+    def chosen_by(self, environment: Mapping[str, str]) -> str:
+        """Return the variable by which the user lists them: `visible`, or another one that the libraries read."""
+        return self.visible
 
     def device(self, index: int) -> str:
         """Return PyTorch's name of the device, in a worker."""

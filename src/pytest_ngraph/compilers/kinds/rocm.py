@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
 
@@ -22,6 +23,9 @@ class Rocm(Cuda):
         # The system's files do not say which of them has an id such as `GPU-8f1c`.
         known = [by_index.get(name, name if there and name.startswith("GPU-") else "") for name in listed]
         return tuple(takewhile(bool, known)) if listed else there
+
+    def chosen_by(self, environment: Mapping[str, str]) -> str:
+        return self.visible if environment.get(self.visible) else super().visible
 
 
 KIND = Rocm()
