@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_ngraph.cluster.client import parts
-from pytest_ngraph.cluster.device import task
+from pytest_ngraph.cluster.device import quiet, task
 from pytest_ngraph.cluster.device.arriving import Arriving
 from pytest_ngraph.cluster.project import Packed
 from pytest_ngraph.errors import NgraphError
@@ -67,6 +67,12 @@ def test_each_part_has_its_own_time_however_many_there_are() -> None:
     with pytest.raises(asyncio.TimeoutError, match="part 1 of 3 was not taken within 100 s"):
         loop.run_until_complete(parts.send(run, PACKED, "client", part_bytes=3, part_s=100.0))
     loop.close()
+
+
+def test_over_a_slow_link_a_part_arrives_before_the_device_measures_for_somebody_else() -> None:
+    """Else it is refused, again and again, as long as another client has groups for the device."""
+    slow_bytes_per_s = 2**20 / 300
+    assert parts.PART_BYTES / slow_bytes_per_s < 0.75 * quiet.LEASE_S
 
 
 def test_an_archive_that_never_ends_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.project import Packed
 
-PART_BYTES = 2**20
+PART_BYTES = 2**16
+"""So small that over a slow link, too, one arrives within `quiet.LEASE_S`: the device then waits for the next."""
 PART_S = 300.0
 """Time for a device to take one part, and to unpack all of them after the last."""
 Run = Callable[..., Awaitable[Any]]
