@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 import sys
 from pathlib import Path
 
@@ -44,6 +46,21 @@ def test_a_unit_has_the_places_of_caches_and_may_write_there(
     assert writable.endswith(f"-{tmp_path}/device -{tmp_path}/cache -{tmp_path}/hf")
     assert (tmp_path / "cache" / "pytest-ngraph").is_dir()
     assert (tmp_path / "hf").is_dir()
+
+
+def test_a_unit_of_a_user_without_a_name_has_the_number(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in some containers."""
+
+    def unknown() -> str:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    monkeypatch.setattr(getpass, "getuser", unknown)
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    command = ["device", "start", "--name=orin", "--scheduler=localhost", f"--folder={tmp_path}", "--insecure"]
+    assert main([*command, "--print-unit"]) == 0
+    assert "\nUser=12345\n" in capsys.readouterr().out
 
 
 def test_plain_text_beyond_this_machine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

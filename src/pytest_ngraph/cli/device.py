@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import os
 import re
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.cli import credentials, fleet, limits
 from pytest_ngraph.cli.arguments import add_action, path
 from pytest_ngraph.cluster import check_libraries
+from pytest_ngraph.cluster.audit import user_name
 from pytest_ngraph.cluster.device.folder import DeviceFolder, default_folder
 from pytest_ngraph.cluster.device.unit import unit
 from pytest_ngraph.system.files import make_private, user_folder
@@ -163,7 +163,7 @@ def _unit(parsed: argparse.Namespace, folder: Path, address: str) -> str:
     for each in (folder, own_cache, *downloads):  # the unit may write to them, but may not make them
         make_private(each)
     writable = [folder, own_cache.absolute().parent, *downloads]
-    return unit(parsed.name, getpass.getuser(), command, writable, environment)
+    return unit(parsed.name, user_name(), command, writable, environment)
 
 
 def _name(text: str) -> str:

@@ -19,13 +19,17 @@ MOST_BYTES = 10 * 2**20
 """A longer log is renamed to `audit.jsonl.1`, in place of the one before."""
 
 
+def user_name() -> str:
+    """Return who runs this process: the name, or else the number, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
 def this_user() -> str:
     """Return who runs this process, as `user@host`."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a user without a name, as in some containers
-        user = str(os.getuid())
-    return f"{user}@{socket.gethostname()}"
+    return f"{user_name()}@{socket.gethostname()}"
 
 
 @dataclass(frozen=True, slots=True)
