@@ -15,7 +15,6 @@ from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.friction import friction
 from pytest_ngraph.report.study.figures.inversions import inversions
 from pytest_ngraph.report.study.figures.load import load
-from pytest_ngraph.report.study.figures.multiplier import multiplier
 from pytest_ngraph.report.study.figures.pareto import (
     pareto_agreement,
     pareto_cold_start,
@@ -30,7 +29,7 @@ from pytest_ngraph.report.study.figures.side_by_side import side_by_side
 from pytest_ngraph.report.study.figures.sizes import sizes
 from pytest_ngraph.report.study.figures.stacks import compile_blocks, memory_blocks, throughput_blocks
 from pytest_ngraph.report.study.figures.tails import tails
-from pytest_ngraph.report.study.figures.throughput import throughput
+from pytest_ngraph.report.study.figures.throughput import multiplier, throughput
 
 __all__ = ["FIGURES", "Figure"]
 

@@ -7,8 +7,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import compiled, fitting, in_panels, of_blocks, of_metric, side_by_side
+from pytest_ngraph.report.study.figures.rows import compiled, in_panels, of_blocks, of_metric
 
 
 def bsr_depth(study: Study) -> Figure:
@@ -25,18 +24,9 @@ def bsr_depth(study: Study) -> Figure:
         return figure.without(
             "needs blocks (conv, mha) under identity and another compiler, both at batch size 1 and at another one"
         )
-    shown, left_out = fitting(in_panels(_three_depths(rows), "{} on {}", "network", "place"))
-    return figure.drawn(
-        panels.curves(
-            shown.sort("place", "label", "width", "depth", maintain_order=True),
-            Palette.of(study),
-            panels.batch_sizes(),
-            "BSR",
-            columns=side_by_side(shown, by="depth"),
-            reference=1,
-        ),
-        left_out,
-    )
+    rows = _three_depths(rows).sort("place", "label", "width", "depth", maintain_order=True)
+    panelled = in_panels(rows, "{} on {}", "network", "place")
+    return panels.drawn(figure, study, panelled, panels.batch_sizes(), "BSR", by="depth", reference=1)
 
 
 def _three_depths(rows: pl.DataFrame) -> pl.DataFrame:

@@ -7,14 +7,11 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.palette import Palette
 from pytest_ngraph.report.study.figures.rows import (
     compiled,
-    fitting,
     in_panels,
     of_blocks,
     of_metric,
-    side_by_side,
     where_any,
 )
 
@@ -34,15 +31,5 @@ def depth(study: Study) -> Figure:
     rows = rows.sort("place", "label", "width", "batch_size", maintain_order=True)
     if rows.is_empty():
         return figure.without("needs blocks (conv, mha) under identity and another compiler at two depths or more")
-    shown, left_out = fitting(rows)
-    return figure.drawn(
-        panels.curves(
-            shown,
-            Palette.of(study),
-            panels.steps("depth", "depth [blocks]"),
-            "times identity",
-            columns=side_by_side(shown, by="batch_size"),
-            reference=1,
-        ),
-        left_out,
-    )
+    x = panels.steps("depth", "depth [blocks]")
+    return panels.drawn(figure, study, rows, x, "times identity", by="batch_size", reference=1)

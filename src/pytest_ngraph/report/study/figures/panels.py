@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import altair as alt
 import polars as pl
 
+from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY, filtered
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import are_comparable, inlined, spans_decades
+from pytest_ngraph.report.study.figures.rows import are_comparable, fitting, inlined, side_by_side, spans_decades
 
 WIDTH, HEIGHT = 150, 105
 """Size of a panel in pixels."""
@@ -38,6 +40,22 @@ def axis(field: str, title: str, *, log: bool = False) -> alt.Y:
         decades = alt.Axis(tickCount=4, format="~s", labelFlush=True)
         return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(type="log"), axis=decades)
     return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(tickCount=4, labelFlush=True))
+
+
+def drawn(
+    figure: Figure,
+    study: Study,
+    rows: pl.DataFrame,
+    x: alt.X,
+    title: str,
+    *,
+    by: str = "family",
+    reference: float | None = None,
+) -> Figure:
+    """Return the figure with `curves` of the panels that fit; `by` has a value for each panel of a row."""
+    shown, left_out = fitting(rows)
+    columns = side_by_side(shown, by)
+    return figure.drawn(curves(shown, Palette.of(study), x, title, columns=columns, reference=reference), left_out)
 
 
 def curves(

@@ -7,8 +7,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import compiled, fitting, in_panels, of_metric, of_models, side_by_side
+from pytest_ngraph.report.study.figures.rows import compiled, in_panels, of_metric, of_models
 
 
 def ase(study: Study) -> Figure:
@@ -21,7 +20,7 @@ def ase(study: Study) -> Figure:
     rows = _over_batch_sizes(of_metric(study, "ase"))
     if rows.is_empty():
         return figure.without("needs a model at batch size 1 and at another one")
-    return _drawn(figure, study, rows, "ASE")
+    return panels.drawn(figure, study, rows, panels.batch_sizes(), "ASE")
 
 
 def bsr(study: Study) -> Figure:
@@ -37,17 +36,10 @@ def bsr(study: Study) -> Figure:
         return figure.without(
             "needs a model under identity and under another compiler, both at batch size 1 and at another one"
         )
-    return _drawn(figure, study, rows, "BSR", reference=1)
+    return panels.drawn(figure, study, rows, panels.batch_sizes(), "BSR", reference=1)
 
 
 def _over_batch_sizes(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the models' rows, without panels that have only batch size 1, where all ratios are one."""
     panelled = in_panels(of_models(rows), "{} on {}", "network", "place")
     return panelled.filter((pl.col("batch_size") > 1).any().over("panel"))
-
-
-def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, title: str, reference: float | None = None) -> Figure:
-    shown, left_out = fitting(rows)
-    palette, x = Palette.of(study), panels.batch_sizes()
-    chart = panels.curves(shown, palette, x, title, columns=side_by_side(shown), reference=reference)
-    return figure.drawn(chart, left_out)

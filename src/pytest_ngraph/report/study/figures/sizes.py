@@ -7,8 +7,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_metric, side_by_side
+from pytest_ngraph.report.study.figures.rows import in_panels, of_metric
 
 
 def sizes(study: Study) -> Figure:
@@ -23,10 +22,8 @@ def sizes(study: Study) -> Figure:
     rows = rows.filter(pl.col("at").n_unique().over("panel") > 1)
     if rows.is_empty():
         return figure.without("needs a workload at two values of a size of its own")
-    shown, left_out = fitting(rows.sort("panel", "at", "compiler"))
-    x = panels.steps("at", "size")
-    chart = panels.curves(shown, Palette.of(study), x, "seconds", columns=side_by_side(shown, by="axis"))
-    return figure.drawn(chart, left_out)
+    rows = rows.sort("panel", "at", "compiler")
+    return panels.drawn(figure, study, rows, panels.steps("at", "size"), "seconds", by="axis")
 
 
 def _along(rows: pl.DataFrame) -> pl.DataFrame:

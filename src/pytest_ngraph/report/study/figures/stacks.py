@@ -7,14 +7,11 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.palette import Palette
 from pytest_ngraph.report.study.figures.rows import (
-    fitting,
     in_panels,
     named,
     of_blocks,
     of_metric,
-    side_by_side,
     where_any,
 )
 
@@ -67,7 +64,6 @@ def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, title: str, missing
     apart = blocks.with_columns(apart=pl.concat_str(*parts, where_any(", {}", "sizes"))).sort(
         "place", "label", *(name for name in AXES if name != axis), "sizes", axis, maintain_order=True
     )
-    shown, left_out = fitting(in_panels(apart, "{}{} on {}", "label", "apart", "place"))
-    x = panels.steps(axis, AXES[axis])
-    columns = side_by_side(shown, by="batch_size" if axis != "batch_size" else "width")
-    return figure.drawn(panels.curves(shown, Palette.of(study), x, title, columns=columns), left_out)
+    panelled = in_panels(apart, "{}{} on {}", "label", "apart", "place")
+    by = "batch_size" if axis != "batch_size" else "width"
+    return panels.drawn(figure, study, panelled, panels.steps(axis, AXES[axis]), title, by=by)

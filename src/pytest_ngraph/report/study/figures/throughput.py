@@ -1,12 +1,11 @@
-"""Figure 5: throughput of models, compiled and uncompiled."""
+"""Figures 5 and 6: throughput of models, compiled and uncompiled, and the gain of compilers."""
 
 from __future__ import annotations
 
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_metric, of_models, side_by_side
+from pytest_ngraph.report.study.figures.rows import compiled, in_panels, of_metric, of_models
 
 
 def throughput(study: Study) -> Figure:
@@ -20,6 +19,20 @@ def throughput(study: Study) -> Figure:
     rows = of_models(of_metric(study, "throughput"))
     if rows.is_empty():
         return figure.without("needs a measured model")
-    shown, left_out = fitting(in_panels(rows, "{} on {}", "network", "place"))
-    x, columns = panels.batch_sizes(), side_by_side(shown)
-    return figure.drawn(panels.curves(shown, Palette.of(study), x, "samples/s", columns=columns), left_out)
+    panelled = in_panels(rows, "{} on {}", "network", "place")
+    return panels.drawn(figure, study, panelled, panels.batch_sizes(), "samples/s")
+
+
+def multiplier(study: Study) -> Figure:
+    figure = Figure(
+        name="multiplier",
+        number="6",
+        title="Throughput multiplier over identity",
+        note="Throughput over that of identity at the same batch size, with 95 % intervals; above the dashed line "
+        "compiling pays.",
+    )
+    rows = compiled(of_models(of_metric(study, "speedup")))
+    if rows.is_empty():
+        return figure.without("needs a model under identity and under another compiler at the same batch size")
+    panelled = in_panels(rows, "{} on {}", "network", "place")
+    return panels.drawn(figure, study, panelled, panels.batch_sizes(), "times identity", reference=1)
