@@ -103,7 +103,7 @@ def test_a_mistake_gets_one_message(
 def test_a_depth_is_a_whole_number(depth: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["explain", "identity", f"--depth={depth}"])
-    assert f"{depth}: a depth is a whole number from 1 on" in capsys.readouterr().err
+    assert f"{depth!r} is not a whole number from 1 up" in capsys.readouterr().err
 
 
 def test_a_compiler_of_ones_own_is_found_in_the_working_folder(

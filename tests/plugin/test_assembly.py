@@ -105,6 +105,7 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
         (["--ngraph-margin=100%"], "--ngraph-margin=100%: '100%' is not a share above 0 and below 1. Write it as *"),
         (["--ngraph-memory=lots"], "--ngraph-memory=lots: 'lots' is not a size. Write it as 8GiB, 512MiB or 1.5GB."),
         (["--ngraph-memory=0B"], "--ngraph-memory=0B: '0B' is not a size above 0. Write it as 8GiB, *"),
+        (["--ngraph-retries=-1"], "--ngraph-retries=-1: '-1' is not a whole number from 0 up."),
         (["-o", "ngraph_cache_size=8G"], "--ngraph-cache-size=8G: '8G' is not a size. Write it as 8GiB, *"),
         (["--ngraph-isolation=box"], "unknown --ngraph-isolation 'box'*Known: case, compiler."),
         (["--ngraph-against="], "--ngraph-against=: it has no value. Give one (is a variable unset?), or *"),

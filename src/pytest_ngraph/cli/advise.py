@@ -21,6 +21,7 @@ from pytest_ngraph.cli.arguments import (
     columns,
     count,
     counts,
+    seconds,
     size,
 )  # fmt: skip
 from pytest_ngraph.cli.live import Live
@@ -33,7 +34,6 @@ from pytest_ngraph.sizes import listed_sizes
 from pytest_ngraph.store import LATEST, check_writable, run_ids, unfinished
 from pytest_ngraph.system.files import compiled_folder
 from pytest_ngraph.system.user_functions import check_found, check_score
-from pytest_ngraph.wording import seconds_in
 from pytest_ngraph.workloads.imported import Imported
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ def declare(commands: Any) -> None:
     )
     parser.add_argument("workload", metavar="WORKLOAD", help="resnet18, conv, net.onnx, package.module:function")
     add = parser.add_argument
-    add("--p99", type=_seconds, metavar="TIME", help="most that 99 in 100 single calls may take: 20ms")
+    add("--p99", type=seconds, metavar="TIME", help="most that 99 in 100 single calls may take: 20ms")
     add("--max-memory", type=size, metavar="SIZE", help="most memory of a process that only serves: 512MiB")
     add("--max-error", type=above_zero, metavar="SHARE", help="largest difference from eager PyTorch: 1e-2")
     add("--min-throughput", type=above_zero, metavar="N", help="fewest samples per second")
     add("--score", type=checked(check_score), metavar="FUNCTION", help="package.module:function to score outputs by")
     add("--min-score", type=_number, metavar="SCORE", help="lowest score that is allowed")
-    add("--cold-start", type=_seconds, metavar="TIME", help="most from the start of a process to its first answer: 2s")
-    add("--budget", type=_seconds, default=300.0, metavar="TIME", help="time for all of it; default: 5min")
+    add("--cold-start", type=seconds, metavar="TIME", help="most from the start of a process to its first answer: 2s")
+    add("--budget", type=seconds, default=300.0, metavar="TIME", help="time for all of it; default: 5min")
     add("--device", default="cpu", metavar="NAME", help="device profile; default: cpu")
     add_devices(parser)
     add("--compiler", type=_compilers, metavar="NAME[,NAME...]", help="default: all that are installed")
@@ -220,14 +220,6 @@ def _case(parsed: argparse.Namespace, compiler: str) -> Case:
         device=parsed.device,
         scored_by=parsed.score or "",
     )
-
-
-def _seconds(text: str) -> float:
-    """Return the seconds of `20ms`, `2s` or `5min`."""
-    seconds = seconds_in(text)
-    if seconds <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time above 0. Write it as 20ms, 2s or 5min.")
-    return seconds
 
 
 def _number(text: str) -> float:

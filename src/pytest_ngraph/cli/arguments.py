@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.requirement import parse_size
-from pytest_ngraph.wording import number_in
+from pytest_ngraph.sizes import parse_count, parse_seconds, parse_share
 
 Parsed = TypeVar("Parsed")
 
@@ -82,26 +82,6 @@ def path(text: str) -> Path:
         raise argparse.ArgumentTypeError(f"{text}: there is no such home folder. Give the whole path.") from None
 
 
-def count(text: str) -> int:
-    """Return a whole number from 1 up."""
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up.")
-    return int(text)
-
-
-def counts(text: str) -> Sequence[int]:
-    """Return whole numbers from 1 up, each once: `1,8`."""
-    return tuple(dict.fromkeys(count(part) for part in text.split(",")))
-
-
-def share(text: str) -> float:
-    """Return a share above 0 and below 1: `5%` or `0.05`."""
-    value = number_in(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share above 0 and below 1. Write it as 5% or 0.05.")
-    return value
-
-
 def columns() -> int:
     """Return how many columns a table may have."""
     return min(WIDEST, shutil.get_terminal_size((100, 24)).columns)
@@ -132,3 +112,14 @@ def checked(parse: Callable[[str], Parsed]) -> Callable[[str], Parsed]:
 
 size = checked(parse_size)
 """The type of an argument such as `512MiB`."""
+share = checked(parse_share)
+"""The type of an argument such as `5%` or `0.05`."""
+seconds = checked(parse_seconds)
+"""The type of an argument such as `20ms`, `2s` or `5min`."""
+count = checked(parse_count)
+"""The type of a whole number from 1 up."""
+
+
+def counts(text: str) -> Sequence[int]:
+    """Return whole numbers from 1 up, each once: `1,8`."""
+    return tuple(dict.fromkeys(count(part) for part in text.split(",")))

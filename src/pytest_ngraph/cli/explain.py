@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, columns
+from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, columns, count
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory
 from pytest_ngraph.deploy import choice
@@ -31,7 +31,7 @@ def declare(commands: Any) -> None:
     add_store(parser)
     add_devices(parser)
     parser.add_argument(
-        "--depth", type=_depth, metavar="N", help="names along a module's path; default: where something happens"
+        "--depth", type=count, metavar="N", help="names along a module's path; default: where something happens"
     )
     parser.add_argument(
         "--probe",
@@ -94,13 +94,3 @@ def _require_one_workload(records: Sequence[Record]) -> None:
         raise UsageError(
             f"{first.id} and {second.id} differ in more than the compiler. Give two cases of one workload at one size."
         )
-
-
-def _depth(text: str) -> int:
-    try:
-        depth = int(text)
-    except ValueError:
-        depth = 0
-    if depth < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a depth is a whole number from 1 on")
-    return depth

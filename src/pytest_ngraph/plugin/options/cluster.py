@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, is_on, lines, named, path, positive
+from pytest_ngraph.plugin.options.reading import ONE, Declare, is_on, lines, named, path, value
 from pytest_ngraph.session.options import ClusterOptions
+from pytest_ngraph.sizes import parse_number
 
 DEFAULTS = ClusterOptions()
 
@@ -67,7 +70,7 @@ def read(config: pytest.Config, gate: GateOptions) -> ClusterOptions:
         tls_cert=_file(config, "tls_cert"),
         tls_key=_file(config, "tls_key"),
         insecure=is_on(config, "insecure_cluster"),
-        wait_s=positive(config, "wait_for_devices", DEFAULTS.wait_s, or_zero=True),
+        wait_s=value(config, "wait_for_devices", partial(parse_number, or_zero=True), DEFAULTS.wait_s),
         send=tuple(lines(config, "ngraph_send")),
     )
 

@@ -9,8 +9,9 @@ import pytest
 
 from pytest_ngraph.against.options import GateOptions, Policy
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, is_on, lines, named, share, single, whole
+from pytest_ngraph.plugin.options.reading import ONE, Declare, choice, is_on, lines, named, single, value
 from pytest_ngraph.settings import Explained
+from pytest_ngraph.sizes import parse_count, parse_share
 from pytest_ngraph.system.git import answers
 
 DEFAULTS = GateOptions()
@@ -170,15 +171,15 @@ def read(config: pytest.Config) -> GateOptions:
         history=bool(anchor),
         against_python=against_python,
         calibrate=calibrates,
-        margin=share(config, "margin", DEFAULTS.margin),
-        level=share(config, "level", DEFAULTS.level),
+        margin=value(config, "margin", parse_share, DEFAULTS.margin),
+        level=value(config, "level", parse_share, DEFAULTS.level),
         inconclusive=cast("Policy", choice(config, "inconclusive", get_args(Policy), DEFAULTS.inconclusive)),
         broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), "warn" if anchor else "fail")),
         explain=cast("Explained", choice(config, "explain", get_args(Explained), "none" if anchor else "regressed")),
         untracked=tuple(lines(config, "ngraph_untracked")),
-        launches=whole(config, "launches"),
+        launches=value(config, "launches", parse_count, None),
         two_sided=is_on(config, "two_sided"),
-        threads=whole(config, "gate_threads"),
+        threads=value(config, "gate_threads", parse_count, None),
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,
         foreign_baseline=is_on(config, "foreign_baseline"),

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
 import pytest
 
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.plugin.options.reading import (
     ONE,
     Declare,
     choice,
     is_on,
     path,
-    positive,
-    seconds,
-    share,
     single,
-    size,
-    whole,
+    value,
 )
 from pytest_ngraph.settings import Goal, Isolation, Settings
+from pytest_ngraph.sizes import parse_count, parse_number, parse_seconds, parse_share
 from pytest_ngraph.system.files import compiled_folder
 
 DEFAULTS = Settings()
@@ -161,7 +160,7 @@ def advises(config: pytest.Config) -> bool:
 
 def precompile(config: pytest.Config) -> int:
     """Return how many processes compile ahead; 0 for none. Raises `UsageError` for a value that is not allowed."""
-    lanes = whole(config, "precompile") or 0
+    lanes = value(config, "precompile", parse_count, 0)
     if lanes and single(config, "cache") == "off":
         raise UsageError(
             f"--ngraph-precompile={lanes} fills the folder of compiled artifacts, and --ngraph-cache=off has none. "
@@ -178,18 +177,18 @@ def serving(config: pytest.Config) -> bool:
 def read(config: pytest.Config) -> Settings:
     """Return the settings of this run. Raises `UsageError` for a value that is not allowed."""
     return Settings(
-        budget_s=positive(config, "budget", DEFAULTS.budget_s),
+        budget_s=value(config, "budget", parse_number, DEFAULTS.budget_s),
         tails_s=_tails_s(config),
-        load_s=positive(config, "load", DEFAULTS.load_s),
-        load_p99_s=seconds(config, "load_p99", DEFAULTS.load_p99_s),
-        batch_wait_s=seconds(config, "batch_wait", DEFAULTS.batch_wait_s, or_zero=True),
-        precision_target=share(config, "precision_target", DEFAULTS.precision_target),
+        load_s=value(config, "load", parse_number, DEFAULTS.load_s),
+        load_p99_s=value(config, "load_p99", parse_seconds, DEFAULTS.load_p99_s),
+        batch_wait_s=value(config, "batch_wait", partial(parse_seconds, or_zero=True), DEFAULTS.batch_wait_s),
+        precision_target=value(config, "precision_target", parse_share, DEFAULTS.precision_target),
         goal=cast("Goal", choice(config, "goal", get_args(Goal), DEFAULTS.goal)),
-        indifference=share(config, "indifference", DEFAULTS.indifference),
-        timeout_s=positive(config, "timeout", DEFAULTS.timeout_s),
-        memory_bytes=size(config, "memory"),
+        indifference=value(config, "indifference", parse_share, DEFAULTS.indifference),
+        timeout_s=value(config, "timeout", parse_number, DEFAULTS.timeout_s),
+        memory_bytes=value(config, "memory", _size, None),
         cache=_cache(config),
-        cache_bytes=size(config, "cache_size") or DEFAULTS.cache_bytes,
+        cache_bytes=value(config, "cache_size", _size, DEFAULTS.cache_bytes),
         isolation=cast("Isolation", choice(config, "isolation", get_args(Isolation), DEFAULTS.isolation)),
         smoke=bool(config.getoption("benchmark_disable", False) and not config.getoption("benchmark_enable", False)),
     )
@@ -197,10 +196,17 @@ def read(config: pytest.Config) -> Settings:
 
 def _tails_s(config: pytest.Config) -> float:
     try:
-        return positive(config, "tails", DEFAULTS.tails_s)
+        return value(config, "tails", parse_number, DEFAULTS.tails_s)
     except UsageError as error:
         own = "--ngraph-tails takes the next word for its seconds: write --ngraph-tails=1 before other arguments."
         raise UsageError(f"{error} {own}") from None
+
+
+def _size(text: str) -> int:
+    """Return the bytes of `8GiB` or `1.5GB`, above 0."""
+    if size := parse_size(text):
+        return size
+    raise UsageError(f"{text!r} is not a size above 0. Write it as 8GiB, 512MiB or 1.5GB.")
 
 
 def _cache(config: pytest.Config) -> Path | None:

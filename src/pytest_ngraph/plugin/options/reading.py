@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.requirement import parse_size
 from pytest_ngraph.session.options import Axis, Value
-from pytest_ngraph.wording import number_in, seconds_in
+
+Parsed = TypeVar("Parsed")
+Default = TypeVar("Default")
 
 ONE: dict[str, Any] = {"kind": "string"}
 """Keywords of `Declare` for an option with one value."""
@@ -94,69 +95,23 @@ def lines(config: pytest.Config, name: str) -> list[str]:
     return [*map(str, config.getini(name) or ()), *(config.getoption(name) or ())]
 
 
-def positive(config: pytest.Config, name: str, default: float, *, or_zero: bool = False) -> float:
-    """Return a number above 0, or 0 where that is allowed."""
+def value(config: pytest.Config, name: str, parse: Callable[[str], Parsed], default: Default) -> Parsed | Default:
+    """Return what `parse` makes of the value of `--ngraph-NAME`; the default where it is not given."""
     text = single(config, name)
     if text is None:
         return default
-    value = number_in(text)
-    if value < 0 or (value == 0 and not or_zero):
-        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a number {'from 0 up' if or_zero else 'above 0'}.")
-    return value
-
-
-def seconds(config: pytest.Config, name: str, default: float, *, or_zero: bool = False) -> float:
-    """Return the seconds of `20ms`, `2s` or `5min` above 0, or 0 where that is allowed."""
-    text = single(config, name)
-    if text is None:
-        return default
-    value = seconds_in(text)
-    if value < 0 or (value == 0 and not or_zero):
-        above = "from 0 up" if or_zero else "above 0"
-        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a time {above}. Write it as 20ms, 2s or 5min.")
-    return value
-
-
-def size(config: pytest.Config, name: str) -> int | None:
-    """Return the bytes of `8GiB` or `1.5GB`, above 0; None where the option is not given."""
-    text = single(config, name)
-    if text is None:
-        return None
     try:
-        if value := parse_size(text):
-            return value
+        return parse(text)
     except UsageError as error:
         raise UsageError(f"{_flag(name)}={text}: {error}") from None
-    raise UsageError(f"{_flag(name)}={text}: {text!r} is not a size above 0. Write it as 8GiB, 512MiB or 1.5GB.")
-
-
-def share(config: pytest.Config, name: str, default: float) -> float:
-    """Return a share above 0 and below 1: `5%` or `0.05`."""
-    text = single(config, name)
-    if text is None:
-        return default
-    value = number_in(text)
-    if not 0 < value < 1:
-        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a share above 0 and below 1. Write it as 5% or 0.05.")
-    return value
-
-
-def whole(config: pytest.Config, name: str) -> int | None:
-    """Return a whole number from 1 up; None where the option is not given."""
-    text = single(config, name)
-    if text is None:
-        return None
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise UsageError(f"{_flag(name)}={text}: {text!r} is not a whole number from 1 up.")
-    return int(text)
 
 
 def choice(config: pytest.Config, name: str, allowed: tuple[str, ...], default: str) -> str:
     """Return one of the allowed values."""
-    value = single(config, name) or default
-    if value not in allowed:
-        raise UsageError.unknown(_flag(name), value, allowed)
-    return value
+    chosen = single(config, name) or default
+    if chosen not in allowed:
+        raise UsageError.unknown(_flag(name), chosen, allowed)
+    return chosen
 
 
 def _flag(name: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.plugin.options.reading import ONE, Declare, is_on, named, positive, single
+from pytest_ngraph.plugin.options.reading import ONE, Declare, is_on, named, value
 from pytest_ngraph.session.options import NEWEST_UNFINISHED, ResumeOptions
+from pytest_ngraph.sizes import parse_count, parse_number
 
 DEFAULTS = ResumeOptions()
 
@@ -53,16 +56,7 @@ def read(config: pytest.Config) -> ResumeOptions:
         raise UsageError("--ngraph-retry-failed needs a run to continue: add --ngraph-resume.")
     return ResumeOptions(
         run=run,
-        retries=_retries(config),
+        retries=value(config, "retries", partial(parse_count, least=0), DEFAULTS.retries),
         retry_failed=is_on(config, "retry_failed"),
-        max_seconds=positive(config, "max_seconds", 0.0) or None,
+        max_seconds=value(config, "max_seconds", parse_number, None),
     )
-
-
-def _retries(config: pytest.Config) -> int:
-    text = single(config, "retries")
-    if text is None:
-        return DEFAULTS.retries
-    if not (text.strip().isascii() and text.strip().isdecimal()):
-        raise UsageError(f"--ngraph-retries={text}: {text!r} is not a whole number from 0 up.")
-    return int(text)
