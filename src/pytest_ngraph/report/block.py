@@ -92,7 +92,7 @@ def _cell(record: Record, metric: Metric, figure: FigureColumn) -> str:
         return ""
     if metric.estimate is None:
         return INAPPLICABLE if metric.by_definition else ABSENT
-    return figure.show(metric)
+    return figure.text(metric)
 
 
 def _error(record: Record) -> str:

@@ -191,7 +191,7 @@ def _row(record: Record, result: RunResult) -> Iterator[str]:
     for heading in SHOWN:
         metric: Metric = result.metrics[record.case][figures[heading].metric]
         is_shown = metric.estimate and (heading != "latency" or record.case.runs_single_calls)
-        yield figures[heading].show(metric) if is_shown else ""
+        yield figures[heading].text(metric) if is_shown else ""
 
 
 def _circumstances(result: RunResult) -> list[str]:
