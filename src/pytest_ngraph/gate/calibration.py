@@ -14,14 +14,8 @@ from pytest_ngraph.gate.launches import effects
 from pytest_ngraph.gate.pooling import Prior
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.verdict import verdict
-from pytest_ngraph.metrics.between import IN_GENERAL, Between, Spread
+from pytest_ngraph.metrics.between import IN_GENERAL, LEAST_SPREAD, MOST_DOF, Between, Spread, Squares
 from pytest_ngraph.wording import counted
-
-LEAST_SPREAD = 0.0005
-"""The least spread that is believed: no machine's launches agree better, except by chance."""
-MOST_DOF = 8.0
-"""The most degrees of freedom, however many launches were seen: cells of one machine differ in spread, so that a cell's
-own launches must count."""
 
 
 def estimate_spread(comparisons: Iterable[Comparison]) -> Prior:
@@ -45,15 +39,12 @@ def estimate_processes(comparisons: Iterable[Comparison]) -> Spread:
 
     What is known of machines in general moderates it, as in Smyth (2004).
     """
-    squares = dof = 0.0
+    squares = Squares()
     for comparison in comparisons:
         logs = [log_seconds for launch in comparison.launches if (log_seconds := _log_seconds(launch)) is not None]
         if len(logs) > 1:
-            squares += statistics.variance(logs) * (len(logs) - 1)
-            dof += len(logs) - 1
-    prior = IN_GENERAL.process
-    variance = (prior.dof * prior.deviation**2 + squares) / (prior.dof + dof)
-    return Spread(max(LEAST_SPREAD, math.sqrt(variance)), min(MOST_DOF, prior.dof + dof))
+            squares.add(statistics.variance(logs) * (len(logs) - 1), len(logs) - 1)
+    return squares.moderating(IN_GENERAL.process)
 
 
 def _log_seconds(launch: Launch) -> float | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from pytest_ngraph.metrics.between import LEAST_SPREAD
 from pytest_ngraph.stats import Floats
 
 Places = npt.NDArray[np.intp]
@@ -23,8 +24,8 @@ EFFICIENCY = 0.6
 """Degrees of freedom of the spread of differences between neighbours, a night. Extreme ones are cut, so that steps do
 not count as noise."""
 CUT = 3.0
-FLOOR = 0.0005
-"""The least standard error that is believed (`metrics.history.LEAST`); equal programs have none."""
+FLOOR = LEAST_SPREAD
+"""The least standard error that is believed; equal programs have none."""
 ROUNDING = 1e-9
 """Of a share of weights, and of the difference of two logarithms. Below it, both sides are equal."""
 

@@ -23,6 +23,11 @@ NORMAL = NormalDist().inv_cdf(1 - TAIL)
 """By how many standard errors an interval reaches to either side, where the error is known."""
 MANY = 1e6
 """Degrees of freedom from which Student's t is the normal distribution."""
+MOST_DOF = 8.0
+"""The most degrees of freedom, however much was seen: cells of one machine differ in spread, so that a cell's own
+launches must count."""
+LEAST_SPREAD = 0.0005
+"""The least deviation that is believed: no machine's processes agree better, except by chance."""
 
 
 class Spread(NamedTuple):
@@ -49,6 +54,25 @@ def total(spreads: Iterable[Spread]) -> Spread:
         return NO_SPREAD
     dof = 1 / math.fsum((each.deviation**2 / variance) ** 2 / each.dof for each in parts)
     return Spread(math.sqrt(variance), min(MANY, dof))
+
+
+class Squares:
+    """A sum of squares with its degrees of freedom."""
+
+    def __init__(self) -> None:
+        self._sum = self._dof = 0.0
+
+    def add(self, squares: float, dof: int) -> None:
+        self._sum += squares
+        self._dof += dof
+
+    def moderating(self, prior: Spread, most: float = math.inf) -> Spread:
+        """Return the prior's spread, moderated by these squares, which count at most as `most` degrees of freedom."""
+        if not self._dof:
+            return prior
+        dof = min(self._dof, most)
+        variance = (prior.dof * prior.deviation**2 + dof * self._sum / self._dof) / (prior.dof + dof)
+        return Spread(max(LEAST_SPREAD, math.sqrt(variance)), min(max(MOST_DOF, prior.dof), prior.dof + dof))
 
 
 @dataclass(frozen=True, slots=True)

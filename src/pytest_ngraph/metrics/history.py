@@ -13,16 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.metrics.between import Between, Spread
+from pytest_ngraph.metrics.between import Between, Squares
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import FEWEST_ROUNDS, Floats
 from pytest_ngraph.wording import counted
 
-MOST_DOF = 8.0
-"""The most degrees of freedom, however much was seen: cases of one machine differ in spread."""
-LEAST = 0.0005
-"""The least deviation that is believed: less is chance."""
 NOT_OF_THE_CODE = ("settings", "against", "tails_s")
 """What a record depends on that changes how long it is measured, not how long it takes."""
 
@@ -80,7 +76,7 @@ def learned(times: Iterable[Timed], prior: Between) -> Between:
     the session's part, and what is left is that of its processes (analysis of variance). Both are moderated by what was
     known before, as in Smyth (2004).
     """
-    processes, sessions, runs = _Squares(), _Squares(), set[str]()
+    processes, sessions, runs = Squares(), Squares(), set[str]()
     for table, names in _tables(times):
         residuals = table - table.mean(axis=1, keepdims=True)
         common = residuals.mean(axis=0)
@@ -97,25 +93,6 @@ def learned(times: Iterable[Timed], prior: Between) -> Between:
     return replace(
         prior, process=process, session=session, source=f"as in {counted(len(runs), 'run')} of the same code here"
     )
-
-
-class _Squares:
-    """A sum of squares with its degrees of freedom."""
-
-    def __init__(self) -> None:
-        self._sum = self._dof = 0.0
-
-    def add(self, squares: float, dof: int) -> None:
-        self._sum += squares
-        self._dof += dof
-
-    def moderating(self, prior: Spread, most: float = math.inf) -> Spread:
-        """Return the prior's spread, moderated by these squares, which count at most as `most` degrees of freedom."""
-        if not self._dof:
-            return prior
-        dof = min(self._dof, most)
-        variance = (prior.dof * prior.deviation**2 + dof * self._sum / self._dof) / (prior.dof + dof)
-        return Spread(max(LEAST, math.sqrt(variance)), min(max(MOST_DOF, prior.dof), prior.dof + dof))
 
 
 def _tables(times: Iterable[Timed]) -> Iterator[tuple[Floats, set[str]]]:
