@@ -14,7 +14,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.machine.devices import Device, named
-from pytest_ngraph.machine.host import THIS_MACHINE, Host
+from pytest_ngraph.machine.host import THIS_MACHINE
 from pytest_ngraph.metrics.load import highest_rate
 from pytest_ngraph.record import Record
 from pytest_ngraph.settings import Settings
@@ -100,9 +100,7 @@ def _speed(record: Record) -> float:
     return -1.0 if isinstance(rate, str) else rate.value
 
 
-def target_of(
-    record: Record, profiles: Mapping[str, Device], host: Host = THIS_MACHINE, purpose: str = "deploy"
-) -> Target:
+def target_of(record: Record, profiles: Mapping[str, Device], purpose: str = "deploy") -> Target:
     """Return what the record's case is compiled for on this machine, with the threads that it was measured with.
 
     Args:
@@ -114,7 +112,7 @@ def target_of(
     """
     case = record.case
     device = named(profiles, case.device)
-    if absent := device.absent(host.machine):
+    if absent := device.absent(THIS_MACHINE.machine):
         raise UsageError(f"{absent}. {purpose.capitalize()} on the device itself.")
     if missing := compilers.missing_library(case.compiler):
         raise UsageError(missing)
@@ -123,19 +121,19 @@ def target_of(
     if not before.get("graph"):
         raise UsageError(f"it is not known from what {case.id} was measured. {again}")
     profiles = {**profiles, case.device: device}
-    conditions = Conditions(common=Settings(), profiles=profiles, machine=host.machine, threads=record.threads)
+    conditions = Conditions(common=Settings(), profiles=profiles, machine=THIS_MACHINE.machine, threads=record.threads)
     target = conditions.target(case)
-    if changes := _changes(before, case, target, host):
+    if changes := _changes(before, case, target):
         raise UsageError(f"{case.id} is not what was measured: {'; '.join(changes)}. {again}")
     return target
 
 
-def settings_here(host: Host = THIS_MACHINE) -> Settings:
+def settings_here() -> Settings:
     """Return how a case that was measured is compiled again: from the cache, within the memory of this machine."""
-    return Settings(cache=compiled_folder(), needs_compile_s=False).on_machine(host.machine.memory_bytes)
+    return Settings(cache=compiled_folder(), needs_compile_s=False).on_machine(THIS_MACHINE.machine.memory_bytes)
 
 
-def _changes(before: Mapping[str, Any], case: Case, target: Target, host: Host) -> Sequence[str]:
+def _changes(before: Mapping[str, Any], case: Case, target: Target) -> Sequence[str]:
     """Return what differs now of what the compiled model and its workload depend on, in words."""
-    now = provenance.of_compiling(case, target, before["graph"], host)
-    return provenance.changes(before, now | {"files": host.digests(before.get("files", {}))})
+    now = provenance.of_compiling(case, target, before["graph"], THIS_MACHINE)
+    return provenance.changes(before, now | {"files": THIS_MACHINE.digests(before.get("files", {}))})

@@ -64,7 +64,7 @@ def memory_bytes(process: Path = SELF) -> int | None:
     return min((each.limit for each in memory(process)), default=None)
 
 
-def pressure_file(process: Path = SELF) -> Path | None:
+def pressure_file(process: Path) -> Path | None:
     """Return the file with the CPU pressure on the tasks of the process's own group; None if the kernel has none."""
     own = next(_groups(process, UNIFIED), None)
     return own / "cpu.pressure" if own and text_of(own / "cpu.pressure") else None

@@ -53,10 +53,10 @@ class SessionBench:
         plan: Plan,
         recorder: Recorder,
         progress: Progress,
-        against: LiveBase | None = None,
-        resumed: ResumedRun | None = None,
-        is_over: Callable[[], bool] = lambda: False,
-        limits: Callable[[], tuple[Mapping[Case, Sequence[Limit]], int]] = lambda: ({}, 1),
+        against: LiveBase | None,
+        resumed: ResumedRun | None,
+        is_over: Callable[[], bool],
+        limits: Callable[[], tuple[Mapping[Case, Sequence[Limit]], int]],
     ) -> None:
         self.wanted: set[Case] = set()
         self._again: dict[Case, str] = {}

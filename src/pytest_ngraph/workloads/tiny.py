@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.case import Case
 
 
-def export_tiny(case: Case, folder: Path, *, onnx: bool = False) -> Artifact:
+def export_tiny(case: Case, folder: Path, *, onnx: bool) -> Artifact:
     """Write a tiny artifact into a folder, which is empty.
 
     Args:

@@ -191,7 +191,7 @@ def coarsest(precisions: Sequence[str], otherwise: Precision) -> Precision:
     return max(known, key=TOLERANCES.__getitem__, default=otherwise)
 
 
-def unverifiable(reference: Sequence[Array], names: Sequence[str] = ()) -> str:
+def unverifiable(reference: Sequence[Array], names: Sequence[str]) -> str:
     """Return why nothing can be verified with these outputs of eager PyTorch; empty where they can serve.
 
     An output without a finite value cannot: what goes wrong on the way to it gives NaN or infinity again. Outputs that

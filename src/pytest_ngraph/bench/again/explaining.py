@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -14,17 +13,12 @@ from pytest_ngraph.bench.progress import Progress
 from pytest_ngraph.bench.rounds.preparer import Preparer
 from pytest_ngraph.bench.rounds.profiled import ProfiledModel, run_in_turn
 from pytest_ngraph.case import Case
-from pytest_ngraph.clock import Clock
 from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.settings import Settings
 
 
 def explaining(
-    cases: Sequence[tuple[Case, Target]],
-    settings: Settings,
-    graph: str,
-    progress: Progress,
-    clock: Clock = time.perf_counter,
+    cases: Sequence[tuple[Case, Target]], settings: Settings, graph: str, progress: Progress
 ) -> list[Profile]:
     """Return the profiles of one case, or of two of one workload, whose blocks run in turn.
 
@@ -46,7 +40,7 @@ def explaining(
             return ProfiledModel(case.compiler, ask, case, artifact, target)
 
         models = [profiled(case, target) for case, target in cases]
-        run_in_turn(models, lambda share: progress.measuring(first, share), clock)
+        run_in_turn(models, lambda share: progress.measuring(first, share))
         return [model.profile for model in models]
 
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pytest_ngraph.artifact import Target
-from pytest_ngraph.bench.asked import NOTHING, Asked
+from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.bench.beside_base.alone_launches import launch_alone
 from pytest_ngraph.bench.beside_base.base import Base
 from pytest_ngraph.bench.beside_base.draws import DrawingLaunches
@@ -53,7 +53,7 @@ class FurtherLaunches:
         target: Callable[[Case], Target],
         drawing: DrawingLaunches,
         costs: ServingCosts,
-        asked: Asked = NOTHING,
+        asked: Asked,
     ) -> None:
         self._base = base
         self._preparer = preparer

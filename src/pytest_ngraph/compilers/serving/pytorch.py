@@ -136,7 +136,7 @@ def _save_with_any_strides(artifact: Artifact, path: Path) -> None:
 
 
 def deploy_module(
-    artifact: Artifact, target: Target, construction: Construction, folder: Path, *, channels_last: bool = False
+    artifact: Artifact, target: Target, construction: Construction, folder: Path, *, channels_last: bool
 ) -> Serving:
     """Write the state of the module, which `serve.py` builds as the workload does."""
     import torch

@@ -110,14 +110,14 @@ def side_by_side(rows: pl.DataFrame, by: str = "family") -> int:
     return count if 1 < count <= WIDEST else USUAL
 
 
-def spans_decades(rows: pl.DataFrame, value: str = "value") -> bool:
+def spans_decades(rows: pl.DataFrame) -> bool:
     """Return whether the positive values of any panel need a logarithmic axis."""
-    positive = rows.filter(pl.col(value) > 0, pl.col(value).is_finite())
-    ranges = positive.group_by("panel").agg(ratio=pl.col(value).max() / pl.col(value).min())
+    positive = rows.filter(pl.col("value") > 0, pl.col("value").is_finite())
+    ranges = positive.group_by("panel").agg(ratio=pl.col("value").max() / pl.col("value").min())
     return not ranges.filter(pl.col("ratio") >= DECADES).is_empty()
 
 
-def are_comparable(rows: pl.DataFrame, *, log: bool = False) -> bool:
+def are_comparable(rows: pl.DataFrame, *, log: bool) -> bool:
     """Return whether several panels can share an axis of values, because none would become flat on it."""
     value = pl.col("value").log() if log else pl.col("value")
     drawable = rows.filter(pl.col("value").is_finite(), pl.lit(not log) | (pl.col("value") > 0))
