@@ -11,8 +11,9 @@ from launching import Machine, exact
 from synthetic import case
 
 from pytest_ngraph.comparison import Build, Comparison, Launch, PairedRound, Quad
-from pytest_ngraph.gate import Calibration, Prior, Rule, calibrate, estimate_spread
-from pytest_ngraph.gate.calibration import estimate_processes
+from pytest_ngraph.gate import Calibration, Rule, calibrate
+from pytest_ngraph.gate.calibration import estimate_processes, estimate_spread
+from pytest_ngraph.gate.pooling import Prior
 from pytest_ngraph.metrics.between import IN_GENERAL
 
 

@@ -12,8 +12,8 @@ from launching import PRIORS, Machine, exact, launch, paired_round, scaled, shif
 
 from pytest_ngraph.comparison import Comparison, Launch
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.gate import Rule, decide
-from pytest_ngraph.gate.decision import ByRule, Decision, is_enough, weigh
+from pytest_ngraph.gate import Rule
+from pytest_ngraph.gate.decision import ByRule, Decision, decide, is_enough, weigh
 from pytest_ngraph.gate.rule import is_spent
 
 RULE = Rule()

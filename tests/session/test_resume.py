@@ -22,7 +22,8 @@ from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.record import FailureKind, Record
 from pytest_ngraph.session.options import ResumeOptions
 from pytest_ngraph.session.resume import ResumedRun, open_run
-from pytest_ngraph.store import SCHEMA, Death, Journal, Run, outlined, read, run_ids, unfinished
+from pytest_ngraph.store import SCHEMA, Journal, Run, outlined, read, run_ids, unfinished
+from pytest_ngraph.store.run import Death
 
 CASE = case("tvm", 8)
 

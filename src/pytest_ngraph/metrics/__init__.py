@@ -6,7 +6,7 @@ formulas: open it first, then `compute.py`. All cells are computed at once, as c
 """
 
 from pytest_ngraph.metrics.compute import compute
-from pytest_ngraph.metrics.definitions import DEFINITIONS, Definition
+from pytest_ngraph.metrics.definitions import DEFINITIONS
 from pytest_ngraph.metrics.metric import Inversion, Metric, Metrics, Scope
 
-__all__ = ["DEFINITIONS", "Definition", "Inversion", "Metric", "Metrics", "Scope", "compute"]
+__all__ = ["DEFINITIONS", "Inversion", "Metric", "Metrics", "Scope", "compute"]

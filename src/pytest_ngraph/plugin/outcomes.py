@@ -20,8 +20,7 @@ from pytest_ngraph.session.judgement import ACCEPT_BROKEN_BASE
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
 
-    from pytest_ngraph.gate.metric_verdict import MetricVerdict
-    from pytest_ngraph.gate.verdict import Verdict
+    from pytest_ngraph.gate import MetricVerdict, Verdict
     from pytest_ngraph.record import Agreement, Failure, Record
     from pytest_ngraph.report.result import RunResult
     from pytest_ngraph.session.session import Session
@@ -175,7 +174,7 @@ def _note(item: pytest.Item, verdicts: Sequence[Verdict | MetricVerdict]) -> Non
 
 def _properties(verdict: Verdict | MetricVerdict) -> dict[str, str]:
     """Return what JUnit has of a verdict; empty texts for what the verdict lacks."""
-    from pytest_ngraph.gate.verdict import Verdict
+    from pytest_ngraph.gate import Verdict
 
     if not isinstance(verdict, Verdict):
         return {f"{VERDICT}[{verdict.threshold}]": verdict.name}

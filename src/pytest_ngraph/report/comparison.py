@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from pytest_ngraph.gate.metric_verdict import MetricVerdict
-from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.gate import MetricVerdict, Verdict, VerdictName
 from pytest_ngraph.report.lines import INDENT, Line, Style, wrapped
 from pytest_ngraph.report.table import Column, fitting, row
 from pytest_ngraph.wording import listed

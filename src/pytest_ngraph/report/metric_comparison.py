@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from pytest_ngraph.gate.metric_verdict import MetricVerdict
+from pytest_ngraph.gate import MetricVerdict
 from pytest_ngraph.report.comparison import ORDER, STYLES, numbers_of
 from pytest_ngraph.report.lines import Line, wrapped
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate.verdict import Verdict, VerdictName
+from pytest_ngraph.gate import Verdict, VerdictName
 from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record

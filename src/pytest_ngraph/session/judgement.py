@@ -15,10 +15,8 @@ from pytest_ngraph.session.thresholds import SessionThresholds
 if TYPE_CHECKING:
     from pytest_ngraph.bench.asked import Asked
     from pytest_ngraph.bench.rounds.goal import Limit
-    from pytest_ngraph.gate import Check, Threshold
+    from pytest_ngraph.gate import Check, MetricVerdict, Threshold, Verdict
     from pytest_ngraph.gate.judge import Judge
-    from pytest_ngraph.gate.metric_verdict import MetricVerdict
-    from pytest_ngraph.gate.verdict import Verdict
     from pytest_ngraph.metrics import Metrics
     from pytest_ngraph.record import Record
 

@@ -17,10 +17,9 @@ from pytest_ngraph.errors import UsageError
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.rounds.goal import Limit
-    from pytest_ngraph.gate import Check, Threshold
+    from pytest_ngraph.gate import Check, MetricVerdict, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_gate import MetricGate
-    from pytest_ngraph.gate.metric_verdict import MetricVerdict
     from pytest_ngraph.metrics import Metrics, Scope
 
 

@@ -17,7 +17,7 @@ again. It follows from the journal, and can be deleted.
 
 from pytest_ngraph.store.conformity import conforms
 from pytest_ngraph.store.journal import Journal, check_writable
-from pytest_ngraph.store.merging import Merged, merge
+from pytest_ngraph.store.merging import merge
 from pytest_ngraph.store.outline import Outline
 from pytest_ngraph.store.outlining import outlined
 from pytest_ngraph.store.reader import check, read
@@ -25,7 +25,6 @@ from pytest_ngraph.store.run import (
     LATEST,
     SCHEMA,
     SUFFIX,
-    Death,
     Run,
     Step,
     is_live,
@@ -39,9 +38,7 @@ __all__ = [
     "LATEST",
     "SCHEMA",
     "SUFFIX",
-    "Death",
     "Journal",
-    "Merged",
     "Outline",
     "Run",
     "Step",

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from pytest_ngraph.comparison import Build, Launch, PairedRound, Placement, Quad
-from pytest_ngraph.gate import Prior, Rule, decide
-from pytest_ngraph.gate.decision import Decision
+from pytest_ngraph.gate import Rule
+from pytest_ngraph.gate.decision import Decision, decide
+from pytest_ngraph.gate.pooling import Prior
 
 BASE_S = 0.002
 PRIORS: dict[Placement, Prior] = {"together": Prior(0.004, 4), "apart": Prior(0.016, 4)}
