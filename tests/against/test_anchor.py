@@ -11,12 +11,12 @@ from repository import Repository
 from pytest_ngraph.against import anchor
 from pytest_ngraph.against.anchor import Anchor, WithLibraries, chosen_before
 from pytest_ngraph.against.from_revision import FromRevision
-from pytest_ngraph.against.interpreter import OWN, FromInterpreter
+from pytest_ngraph.against.interpreter import FromInterpreter
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.revision import source_of
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate.rule import LOOKS
-from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.installed import OWN, library_versions
 from pytest_ngraph.system.relocation import STANDARD_LIBRARY
 
 OPTIONS = GateOptions(history=True)

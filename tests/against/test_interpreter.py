@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_ngraph.against.interpreter import OWN, FromInterpreter
+from pytest_ngraph.against.interpreter import FromInterpreter
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.installed import OWN, library_versions
 from pytest_ngraph.system.relocation import STANDARD_LIBRARY
 
 CASE = Case(workload="nets:network", compiler="torchscript", batch_size=2)

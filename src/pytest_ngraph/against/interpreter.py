@@ -14,13 +14,12 @@ from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.system.child import WITHOUT_FOLDER, search_path
-from pytest_ngraph.system.installed import library_versions
+from pytest_ngraph.system.installed import OWN, library_versions
 from pytest_ngraph.system.interpreter import ask, no_interpreter
 from pytest_ngraph.system.relocation import sent_path
 from pytest_ngraph.wording import changes
 
 OPTION = "--ngraph-against-python"
-OWN = "pytest-ngraph"
 QUERY = f"""
 {WITHOUT_FOLDER}
 import json

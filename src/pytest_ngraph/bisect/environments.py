@@ -16,10 +16,11 @@ from pytest_ngraph.bisect.gate import ChildGate
 from pytest_ngraph.bisect.graph import Graph, Point
 from pytest_ngraph.bisect.installing import CannotInstall, build
 from pytest_ngraph.bisect.interpreter import Interpreter, described
-from pytest_ngraph.bisect.libraries import OWN, Change, after, changes, conflict
+from pytest_ngraph.bisect.libraries import Change, after, changes, conflict
 from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import Question, Reply
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.system.installed import OWN
 from pytest_ngraph.wording import counted
 
 GOOD = "the good environment"

@@ -11,7 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-OWN = "pytest-ngraph"
+from pytest_ngraph.system.installed import OWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

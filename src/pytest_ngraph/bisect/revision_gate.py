@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_ngraph.against.revision import Revision, Worktree
 from pytest_ngraph.against.revision.collecting import environment, moved_argument
+from pytest_ngraph.against.revision.resolve import SHORT
 from pytest_ngraph.bisect.answer import Answer
 from pytest_ngraph.bisect.child import Ran, Request, run
 from pytest_ngraph.bisect.gate import ChildGate, Files
@@ -18,8 +19,6 @@ from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import Question, Reply
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.child import search_path
-
-SHORT = 7
 
 
 class RevisionGate(ChildGate):

@@ -20,6 +20,7 @@ from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
 from pytest_ngraph.record import Record
+from pytest_ngraph.session.options import DEFAULT_STORE
 from pytest_ngraph.system.relocation import behind_standard_library
 from pytest_ngraph.system.user_functions import is_import_string
 from pytest_ngraph.wording import first_line, seen_from
@@ -32,7 +33,6 @@ else:
 DEVICES, STORE, MODULES = "ngraph_devices", "ngraph_store", "pythonpath"
 OPTION_OF = {DEVICES: "--devices", STORE: "the store", MODULES: "PYTHONPATH"}
 """What a user gives to a subcommand in place of an ini key."""
-DEFAULT_STORE = ".ngraph"
 Settings = Mapping[str, Any]
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pytest_ngraph.gate.pooling import IMPROBABLE, Pooled
+from pytest_ngraph.metrics.sampled import Bools, Rows
 from pytest_ngraph.metrics.student import f_tails, t_tails
 from pytest_ngraph.stats import Floats
-
-Bools = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.intp]
 
 
 class PooledColumns(NamedTuple):

@@ -6,9 +6,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from pytest_ngraph.stats import Floats
 
 ACCURACY = 1e-14
 """Relative accuracy of the continued fraction."""

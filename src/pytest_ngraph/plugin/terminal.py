@@ -12,7 +12,7 @@ import pytest
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.outcomes import RESULT
-from pytest_ngraph.session.options import DEFAULT_DEVICES
+from pytest_ngraph.session.options import DEFAULT_DEVICES, DEFAULT_STORE
 from pytest_ngraph.session.session import Session
 from pytest_ngraph.system.support import cannot_measure
 from pytest_ngraph.wording import counted, seen_from
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 NOT_TIMED = (
     "Nothing was compared, because --benchmark-disable switches timing off. To time anyway, add --benchmark-enable."
 )
-
-DEFAULT_STORE = ".ngraph"
-"""The store that the command `pytest-ngraph` finds by itself, seen from the folder in which pytest runs."""
 
 
 def header(session: Session) -> list[str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate import Threshold
 
 Value = TypeVar("Value")
+DEFAULT_STORE = ".ngraph"
+"""The store without an option and ini key, beside the ini file. The command `pytest-ngraph` finds it by itself."""
 NEWEST_UNFINISHED = "latest"
 """Stands for the newest run that was not finished."""
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 """The folder of pytest-ngraph itself, its links resolved."""
+OWN = "pytest-ngraph"
+"""The name of the distribution."""
 LIBRARIES = (
     "torch",
     "torchvision",
@@ -36,7 +38,7 @@ LIBRARIES = (
     "triton",
     "numpy",
     "pytest-benchmark",
-    "pytest-ngraph",
+    OWN,
 )
 """Distributions on whose versions every result depends."""
 VARIABLES = (

@@ -24,12 +24,11 @@ from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import difference
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.machine.machine import environment_in_words
-from pytest_ngraph.system.installed import LIBRARIES, library_versions
+from pytest_ngraph.system.installed import LIBRARIES, OWN, library_versions
 
 POLL_S = 0.5
 EQUAL = ("fingerprint", "python", *LIBRARIES)
 """What must be the same on all machines of a pool, because their results are stored under one name."""
-OWN = "pytest-ngraph"
 
 
 class ClusterSite:

@@ -18,7 +18,7 @@ from pytest_ngraph.plugin.options import cases, cluster, gate, measuring, output
 from pytest_ngraph.plugin.options.cases import parse_batch_size, parse_compiler
 from pytest_ngraph.plugin.options.reading import path, resolved, single
 from pytest_ngraph.plugin.options.thresholds import parse_thresholds
-from pytest_ngraph.session.options import Options
+from pytest_ngraph.session.options import DEFAULT_STORE, Options
 from pytest_ngraph.settings import Settings
 
 __all__ = [
@@ -60,7 +60,7 @@ def read(config: pytest.Config) -> Options:
         inventory=inventory,
         **cases.read(config, inventory),
         settings=settings,
-        store=path(config, "store") or config.rootpath / ".ngraph",
+        store=path(config, "store") or config.rootpath / DEFAULT_STORE,
         **thresholds.read(config, is_compared=gate_options.compares_with_other_code),
         gate=gate_options,
         resume=resume.read(config),
