@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ from pytest_ngraph.report.study.figures.inversions import by_compiling, stronges
 from pytest_ngraph.report.study.figures.rows import compiled, named, of_metric
 from pytest_ngraph.report.study.sure import RATES, as_good, is_sure, is_surely_above_one, measured_as_a_whole
 from pytest_ngraph.stats import Estimate
-from pytest_ngraph.wording import counted
+from pytest_ngraph.wording import counted, listed
 
 MOST = 4
 """Maximum number of places, compilers or reasons that a sentence names; the tables have the others."""
@@ -107,7 +107,7 @@ def _batching(study: Study) -> Iterator[str]:
     friction = of_metric(study, "friction")
     for place, own in _by_place(reached):
         stops = own.sort("stops", "compiler", descending=[True, False]).select("compiler", "stops").rows()
-        sizes = _listed([f"{size:g} for {compiler}" for compiler, size in stops])
+        sizes = listed([f"{size:g} for {compiler}" for compiler, size in stops], MOST)
         yield (
             f"On {place}, batches pay until {sizes} (of up to {own.item(0, 'largest')}; medians over the workloads): "
             "larger ones are not faster beyond doubt."
@@ -185,9 +185,3 @@ def _interval(row: dict[str, Any], name: str = "") -> str:
 def _estimate(row: dict[str, Any], name: str = "") -> Estimate:
     names = (name, f"{name}_low", f"{name}_high") if name else ("value", "low", "high")
     return Estimate(*(row[each] for each in names))
-
-
-def _listed(texts: Sequence[str]) -> str:
-    """Return the first texts, and how many more there are."""
-    more = [f"{len(texts) - MOST} more"] if len(texts) > MOST else []
-    return ", ".join([*texts[:MOST], *more])
