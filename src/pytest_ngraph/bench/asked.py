@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.case import Case
@@ -36,15 +36,7 @@ class Asked:
 
     def of(self, case: Case) -> tuple[bool, ...]:
         """Return which of these are asked of a case."""
-        return (
-            case in self.alone,
-            case in self.calls,
-            case in self.tails,
-            case in self.served,
-            case in self.profiled,
-            case in self.compile_s,
-            case in self.figures,
-        )
+        return tuple(case in getattr(self, each.name) for each in fields(self))
 
 
 NOTHING = Asked()
