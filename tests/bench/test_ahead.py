@@ -39,7 +39,7 @@ class Noting(Silent):
     def phase(self, case: Case, phase: Phase) -> None:
         self.heard.append(phase)
 
-    def compiling(self, case: Case, text: str) -> None:
+    def doing(self, case: Case, text: str) -> None:
         self.heard.append(text)
 
     def measuring(self, case: Case, share: float) -> None:

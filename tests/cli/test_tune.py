@@ -40,7 +40,7 @@ class FakeBench:
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         self.cases.extend(cases)
-        self.progress.compiling(cases[0], "16 of 32 trials")
+        self.progress.doing(cases[0], "16 of 32 trials")
         if isinstance(self.result, BaseException):
             raise self.result
         yield self.result
@@ -150,7 +150,7 @@ def test_on_a_terminal_one_line_is_rewritten(a_case: Case, monkeypatch: pytest.M
     terminal = io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     live = Live(terminal)
-    live.compiling(a_case, "16 of 32 trials")
+    live.doing(a_case, "16 of 32 trials")
     live.end("done")
     assert terminal.getvalue() == f"{REWRITE}identity resnet18-b8-cpu: 16 of 32 tri{REWRITE}done\n"
 

@@ -96,7 +96,7 @@ def test_without_a_terminal_only_verbose_runs_tell_phases(case: Case, verbosity:
 def test_how_far_a_compiler_is_replaces_its_phase(case: Case) -> None:
     terminal = Terminal(width=100)
     terminal.status.phase(case, "compile")
-    terminal.status.compiling(case, "16 of 32 trials")
+    terminal.status.doing(case, "16 of 32 trials")
     assert terminal.written[1].startswith(f"{RESTORE_AND_ERASE} [openvino resnet18-b8-cpu: 16 of 32 trials;")
 
 

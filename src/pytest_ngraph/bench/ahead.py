@@ -215,7 +215,7 @@ class CompilingAhead:
         self._uncompiled[group] -= 1
         done = sum(self._became.values())
         planned = done + sum(self._uncompiled.values())
-        self._progress.compiling(job.cases[-1], f"compiled ahead, {done} of {planned}")
+        self._progress.doing(job.cases[-1], f"compiled ahead, {done} of {planned}")
         if self._uncompiled[group]:
             return
         size = sum(file.stat().st_size for file in job.folder.rglob("*"))

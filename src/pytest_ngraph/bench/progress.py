@@ -32,8 +32,8 @@ class Progress(Protocol):
         """A case enters a phase."""
         ...
 
-    def compiling(self, case: Case, text: str) -> None:
-        """A case's compiler reports how far it is."""
+    def doing(self, case: Case, text: str) -> None:
+        """What is done with a case, in words."""
         ...
 
     def measuring(self, case: Case, share: float) -> None:
@@ -52,7 +52,7 @@ class Silent:
 
     def phase(self, case: Case, phase: Phase) -> None: ...
 
-    def compiling(self, case: Case, text: str) -> None: ...
+    def doing(self, case: Case, text: str) -> None: ...
 
     def measuring(self, case: Case, share: float) -> None: ...
 
@@ -72,7 +72,7 @@ class JournaledProgress:
         self.planned = progress.planned
         self.finished = progress.finished
         self.waiting = progress.waiting
-        self.compiling = progress.compiling
+        self.doing = progress.doing
         self.measuring = progress.measuring
         self._phase = progress.phase
 

@@ -26,11 +26,11 @@ class Live(Silent):
     def waiting(self, reason: str) -> None:
         self._show(f"waiting: {reason}")
 
-    def phase(self, case: Case, phase: Phase) -> None:
-        self._show(f"{case.compiler} {case.group_label}: {phase}")
-
-    def compiling(self, case: Case, text: str) -> None:
+    def doing(self, case: Case, text: str) -> None:
         self._show(f"{case.compiler} {case.group_label}: {text}")
+
+    def phase(self, case: Case, phase: Phase) -> None:
+        self.doing(case, phase)
 
     def end(self, text: str) -> None:
         """Print a line that is not rewritten."""

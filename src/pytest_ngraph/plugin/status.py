@@ -52,11 +52,11 @@ class Status:
     def waiting(self, reason: str) -> None:
         self._show(f"waiting: {reason}", brief=False, waits=True)
 
-    def phase(self, case: Case, phase: Phase) -> None:
-        self._show(self._beside_others(case, f"{case.compiler} {case.group_label}: {phase}"), brief=False)
-
-    def compiling(self, case: Case, text: str) -> None:
+    def doing(self, case: Case, text: str) -> None:
         self._show(self._beside_others(case, f"{case.compiler} {case.group_label}: {text}"), brief=False)
+
+    def phase(self, case: Case, phase: Phase) -> None:
+        self.doing(case, phase)
 
     def measuring(self, case: Case, share: float) -> None:
         text = self._beside_others(case, f"{case.group_label}: measure {min(100, round(100 * share))} %")

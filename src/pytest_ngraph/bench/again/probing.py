@@ -75,7 +75,7 @@ class OfLayer(Silent):
         self._label = label
 
     def phase(self, case: Case, phase: Phase) -> None:
-        self._progress.compiling(self._case, f"{self._label}, {dict(case.model_args)['sizes']}: {phase}")
+        self._progress.doing(self._case, f"{self._label}, {dict(case.model_args)['sizes']}: {phase}")
 
     def measuring(self, case: Case, share: float) -> None:
         self._progress.measuring(self._case, share)

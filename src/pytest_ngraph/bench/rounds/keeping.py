@@ -20,7 +20,7 @@ def keep_profile(arm: Arm, asked: Collection[Case], progress: Progress) -> None:
     """
     if arm.case not in asked or not arm.can_run:
         return
-    progress.compiling(arm.case, "profile")
+    progress.doing(arm.case, "profile")
     try:
         model = arm.instrument()
         run_in_turn([model], lambda share: progress.measuring(arm.case, share))

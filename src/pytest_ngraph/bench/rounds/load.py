@@ -80,7 +80,7 @@ def _load_of(arm: Serves, settings: Settings, progress: Progress) -> Load:
         number, per_s = len(load.rates), max(nearest, slowest)
         fitting = max(FEWEST_REQUESTS, int(MOST_SHARES * settings.load_s * per_s / len(AROUND)))
         count = min(requests, fitting)
-        progress.compiling(arm.case, f"load, {per_s:.3g} requests/s, rate {number + 1} of {len(AROUND)}")
+        progress.doing(arm.case, f"load, {per_s:.3g} requests/s, rate {number + 1} of {len(AROUND)}")
         try:
             rate = arm.serve(
                 per_s,

@@ -28,5 +28,5 @@ class Preparer:
         """Compile, warm up and verify an arm."""
         arm.prepare(
             on_phase=lambda phase: self.progress.phase(arm.case, phase),
-            on_progress=lambda text: self.progress.compiling(arm.case, text),
+            on_progress=lambda text: self.progress.doing(arm.case, text),
         )

@@ -115,7 +115,7 @@ def launch(
     """Return the launches of each place, made in turn. Raises `NgraphError` where one does not serve."""
 
     def show(number: int) -> None:
-        progress.compiling(case, f"serve, launch {number + 1} of {LAUNCHES + 1}")
+        progress.doing(case, f"serve, launch {number + 1} of {LAUNCHES + 1}")
 
     return in_turn(places, timeout_s, show, LAUNCHES) if places else []
 

@@ -188,7 +188,7 @@ class RemoteBench:
             elif "phase" in message:
                 progress.phase(case, message["phase"])
             elif "compiling" in message:
-                progress.compiling(case, str(message["compiling"]))
+                progress.doing(case, str(message["compiling"]))
             else:
                 progress.measuring(case, float(message["measuring"]))
 

@@ -66,7 +66,7 @@ class SentProgress(Silent):
     def phase(self, case: Case, phase: Phase) -> None:
         self._send(case, {"phase": phase})
 
-    def compiling(self, case: Case, text: str) -> None:
+    def doing(self, case: Case, text: str) -> None:
         self._send(case, {"compiling": text})
 
     def measuring(self, case: Case, share: float) -> None:
