@@ -69,9 +69,8 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         reporter.write_line(f"ngraph: {NOT_TIMED}", yellow=True)
     if result is None or (result.is_empty and not result.bases):
         return
-    from pytest_ngraph.report.comparison import comparison
+    from pytest_ngraph.report.comparison import comparison, metric_comparison
     from pytest_ngraph.report.lines import Line
-    from pytest_ngraph.report.metric_comparison import metric_comparison
     from pytest_ngraph.report.result import NOT_ASKED_FOR
     from pytest_ngraph.report.summary import summary
 

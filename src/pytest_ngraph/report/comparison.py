@@ -1,4 +1,4 @@
-"""The verdicts of a run against a base, for the terminal: the worst first, with the smallest detectable slowdown."""
+"""The verdicts of a run and of its metrics against a base, for the terminal: the worst first."""
 
 from __future__ import annotations
 
@@ -51,9 +51,30 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     return [Line(""), *lines]
 
 
+def metric_comparison(verdicts: Sequence[MetricVerdict], width: int) -> list[Line]:
+    """Return a count for each base, and a sentence on each metric that is not unchanged, the worst first."""
+    lines: list[Line] = []
+    for against in dict.fromkeys(verdict.against for verdict in verdicts):
+        own = metrics_by_severity([verdict for verdict in verdicts if verdict.against == against])
+        lines += [Line(""), Line(f"Metrics against {against}: {numbers_of(own)}", "heading")]
+        for verdict in own:
+            if verdict.name != "unchanged":
+                lines += wrapped(verdict.text, width, STYLES.get(verdict.name, "plain"))
+        kept = Counter(str(verdict.threshold) for verdict in own if verdict.name == "unchanged")
+        if kept:
+            counts = ", ".join(f"{count} by {threshold}" for threshold, count in kept.items())
+            lines += wrapped(f"unchanged: {counts}", width, "note")
+    return lines
+
+
 def by_severity(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts, the worst first, and those with the same name from slowest to fastest."""
     return sorted(verdicts, key=lambda v: (ORDER.index(v.name), -v.ratio.value if v.ratio else 0.0))
+
+
+def metrics_by_severity(verdicts: Sequence[MetricVerdict]) -> list[MetricVerdict]:
+    """Return the verdicts, the worst first, and those with the same name by p-value."""
+    return sorted(verdicts, key=lambda verdict: (ORDER.index(verdict.name), verdict.p))
 
 
 def numbers_of(verdicts: Iterable[Verdict | MetricVerdict]) -> str:

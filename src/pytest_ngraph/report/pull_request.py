@@ -12,10 +12,18 @@ from pytest_ngraph.metrics import Metric
 from pytest_ngraph.metrics.cells import why_not_measured
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.columns import FIGURES
-from pytest_ngraph.report.comparison import about, basis, bound, by_severity, change, margin, percent
+from pytest_ngraph.report.comparison import (
+    about,
+    basis,
+    bound,
+    by_severity,
+    change,
+    margin,
+    metrics_by_severity,
+    percent,
+)
 from pytest_ngraph.report.lines import shortened
 from pytest_ngraph.report.markdown import LEFT, RIGHT, code, escaped, fenced, folded, table
-from pytest_ngraph.report.metric_comparison import metrics_by_severity
 from pytest_ngraph.report.result import NOT_ASKED_FOR, RunResult
 from pytest_ngraph.report.since import since
 from pytest_ngraph.wording import counted
