@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_ngraph.against.itself import FromItself
+from pytest_ngraph.against.calibrating import FromItself
 from pytest_ngraph.against.live import LiveBase
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.bench.processes.free_cores import FreeCores

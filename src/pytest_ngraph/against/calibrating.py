@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_ngraph.against.itself import FromItself
 from pytest_ngraph.against.live import LiveBase
 from pytest_ngraph.against.options import GateOptions
+from pytest_ngraph.against.origin import Found
+from pytest_ngraph.bench.processes.home import Home
+from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, is_disturbed
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.gate import Calibration, Verdict, calibrate
@@ -18,6 +21,20 @@ from pytest_ngraph.system.files import user_folder, write_whole
 
 LAUNCHES = 5
 """Launches of each case: its screen, and four in fresh processes."""
+
+
+class FromItself:
+    """Every case is its own base, and is measured beside itself."""
+
+    name = identity = "itself"
+    has_own_libraries = False
+    description = "calibrating: base and head are the same code, so that any difference is noise"
+
+    def open(self, heads: Sequence[tuple[str, Case]]) -> Found:
+        return Found(bases={case: case for _, case in heads}, home=Home(), measures_equals=True)
+
+    def close(self) -> None:
+        """Do nothing: `open` makes nothing."""
 
 
 class Calibrator(LiveBase):
