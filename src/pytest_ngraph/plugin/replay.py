@@ -32,17 +32,13 @@ class ReplayClock:
 
 def mark_for_replay(item: pytest.Item, case: Case) -> None:
     """Have pytest-benchmark read a replay clock for this test, and group the cases that were measured together."""
-    _mark(item, case, timer=ReplayClock())
+    mark_group(item, case, timer=ReplayClock())
 
 
-def mark_group(item: pytest.Item, case: Case) -> None:
-    """Have pytest-benchmark group the cases of one workload and size in its table."""
-    _mark(item, case)
-
-
-def _mark(item: pytest.Item, case: Case, **keywords: Any) -> None:
+def mark_group(item: pytest.Item, case: Case, **more: Any) -> None:
+    """Have pytest-benchmark group the cases of one workload and size in its table; `more` is for its mark."""
     own = item.get_closest_marker("benchmark")
-    merged = {"group": case.group_label, **(own.kwargs if own else {}), **keywords}
+    merged = {"group": case.group_label, **(own.kwargs if own else {}), **more}
     item.add_marker(pytest.mark.benchmark(**merged), append=False)
 
 
