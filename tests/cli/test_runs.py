@@ -6,6 +6,7 @@ import pytest
 from synthetic import case, failed, measured, skipped
 
 from pytest_ngraph.cli import main
+from pytest_ngraph.cli.arguments import INTERRUPTED
 from pytest_ngraph.store import Journal
 
 PLANNED = [case("identity"), case("tvm"), case("openvino"), case("inductor")]
@@ -58,3 +59,12 @@ def test_a_newer_run_does_not_hide_the_others(tmp_path: Path, capsys: pytest.Cap
 def test_no_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", str(tmp_path)]) == 0
     assert "no runs in" in capsys.readouterr().out
+
+
+def test_an_interrupt_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(folder: Path) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pytest_ngraph.store.run_ids", interrupted)
+    assert main(["runs", "any"]) == INTERRUPTED
+    assert capsys.readouterr().err == "\npytest-ngraph: interrupted\n"

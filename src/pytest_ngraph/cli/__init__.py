@@ -34,13 +34,14 @@ from pytest_ngraph.cli import (
     store,
     tune,
 )
-from pytest_ngraph.cli.arguments import Parser
+from pytest_ngraph.cli.arguments import INTERRUPTED, Parser
 from pytest_ngraph.cli.project import store_folder
 from pytest_ngraph.errors import NgraphError
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a subcommand. Returns the exit status: 2 for a user's mistake, and for what the system refuses."""
+    """Run a subcommand. Returns the exit status: 2 for a user's mistake, and for what the system refuses;
+    130 after Ctrl-C. A subcommand that can say how to continue does so itself."""
     words = sys.argv[1:] if arguments is None else arguments
     parsed = parser().parse_args(words, argparse.Namespace(words=words))
     try:
@@ -52,6 +53,9 @@ def main(arguments: list[str] | None = None) -> int:
     except NgraphError as error:
         print(f"pytest-ngraph: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\npytest-ngraph: interrupted", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe: flushing it at exit must not fail either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

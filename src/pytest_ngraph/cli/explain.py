@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pytest_ngraph import store
-from pytest_ngraph.cli.arguments import INTERRUPTED, add_store, columns, count
+from pytest_ngraph.cli.arguments import add_store, columns, count
 from pytest_ngraph.cli.live import Live
 from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory
 from pytest_ngraph.deploy import choice
@@ -64,13 +64,9 @@ def _run(parsed: argparse.Namespace) -> int:
     live = Live(sys.stderr)
     settings = choice.settings_here()
     cases = [(record.case, target) for record, target in zip(records, targets, strict=True)]
-    try:
-        profiles = explaining(cases, settings, records[0].follows_from["graph"], live)
-        explained = explain(profiles, parsed.depth)
-        probed = [*probing(slow_layers(profiles[0]), *cases[0], settings, live)] if parsed.probe else []
-    except KeyboardInterrupt:
-        print("\npytest-ngraph: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    profiles = explaining(cases, settings, records[0].follows_from["graph"], live)
+    explained = explain(profiles, parsed.depth)
+    probed = [*probing(slow_layers(profiles[0]), *cases[0], settings, live)] if parsed.probe else []
     live.end("")
     if parsed.json:
         found = {"cases": [record.case.id for record in records]} | explained.to_dict()

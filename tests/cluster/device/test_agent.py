@@ -122,7 +122,7 @@ def test_progress_of_a_base_whose_options_differ_is_left_out() -> None:
     progress.numbers = {ONE: 0}
     for of in (case("identity:graph=program"), ONE):
         progress.phase(of, "compile")
-        progress.compiling(of, "3 of 4")
+        progress.doing(of, "3 of 4")
         progress.measuring(of, 0.5)
     about_one: list[dict[str, Any]] = [{"phase": "compile"}, {"compiling": "3 of 4"}, {"measuring": 0.5}]
     assert sent == [{"case": 0} | each for each in about_one]
