@@ -91,6 +91,6 @@ def test_a_cluster_that_is_not_there_is_one_message(capsys: pytest.CaptureFixtur
 def test_libraries_that_are_missing_are_named_with_the_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ngraph.cluster.LIBRARIES", ("no_such_library",))
+    monkeypatch.setattr("pytest_ngraph.cluster.NEEDED", ("no_such_library",))
     assert main(["device", "list", "--scheduler=localhost"]) == 2
     assert 'pip install "pytest-ngraph[cluster]"' in capsys.readouterr().err

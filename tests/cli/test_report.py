@@ -182,7 +182,7 @@ def test_mistakes_are_one_message(
 def test_a_missing_library_is_named_with_the_command_that_installs_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_ngraph.report.study.LIBRARIES", ("polars", "no_such_library"))
+    monkeypatch.setattr("pytest_ngraph.report.study.NEEDED", ("polars", "no_such_library"))
     assert main(["report", a_store(tmp_path / "store"), "-o", str(tmp_path / "report")]) == 2
     assert capsys.readouterr().err == (
         'pytest-ngraph: a report needs no_such_library: pip install "pytest-ngraph[report]"\n'

@@ -13,15 +13,14 @@ engine. Open `assignment` first, then `client/remote.py` and `device/task.py`.
 from __future__ import annotations
 
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.system.installed import is_importable
+from pytest_ngraph.system.installed import lacking
 
-LIBRARIES = ("distributed", "cryptography")
+NEEDED = ("distributed", "cryptography")
 
 
 def check_libraries() -> None:
     """Raise `UsageError` if a library that clusters need is missing, with the command that installs it."""
-    missing = [library for library in LIBRARIES if not is_importable(library)]
-    if missing:
+    if missing := lacking(NEEDED):
         raise UsageError(
             f'a cluster needs {" and ".join(missing)}, not installed here: pip install "pytest-ngraph[cluster]"'
         )

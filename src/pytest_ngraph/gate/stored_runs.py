@@ -29,7 +29,7 @@ BASES = (
     "relative to identity, which ran the same code",
 )
 """What decides, and why. The first is of identity itself."""
-LIBRARIES = ("torch", "torchvision", "timm", "numpy", "pytest-ngraph")
+RUN_IDENTITY = ("torch", "torchvision", "timm", "numpy", "pytest-ngraph")
 """The libraries that run identity."""
 RunOf = Mapping[Case, Record]
 
@@ -184,7 +184,7 @@ def ran_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     if any(before.get(key) != now.get(key) for key in MACHINE_CODE):
         return False
     versions = (each.get("libraries", {}) for each in (before, now))
-    if len({tuple(each.get(name) for name in LIBRARIES) for each in versions}) > 1:
+    if len({tuple(each.get(name) for name in RUN_IDENTITY) for each in versions}) > 1:
         return False
     files, other_files = (set(each.get("files", {}).values()) for each in (before, now))
     return files <= other_files or other_files <= files

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -159,3 +159,8 @@ def is_importable(module: str) -> bool:
         return found is not None
     places = map(Path, found.submodule_search_locations or ())  # a package without `__init__.py`, such as ExecuTorch
     return any(any(place.glob(pattern)) for place in places for pattern in ("*.py", "*/__init__.py"))
+
+
+def lacking(modules: Iterable[str]) -> list[str]:
+    """Return those of these modules that are not importable."""
+    return [module for module in modules if not is_importable(module)]

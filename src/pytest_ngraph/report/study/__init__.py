@@ -14,21 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.system.installed import is_importable
+from pytest_ngraph.system.installed import lacking
 
 if TYPE_CHECKING:
     from pytest_ngraph.report.study.data import Study
     from pytest_ngraph.report.study.tables.table import Table
 
-LIBRARIES = ("polars", "altair", "vl_convert", "jinja2", "itables", "packaging")
+NEEDED = ("polars", "altair", "vl_convert", "jinja2", "itables", "packaging")
 TABLES, FIGURES = "tables", "figures"
 """Folders of a report."""
 
 
 def check_libraries() -> None:
     """Raise `Unsupported` if a library is missing."""
-    missing = [library for library in LIBRARIES if not is_importable(library)]
-    if missing:
+    if missing := lacking(NEEDED):
         raise Unsupported(f'a report needs {", ".join(missing)}: pip install "pytest-ngraph[report]"')
 
 
