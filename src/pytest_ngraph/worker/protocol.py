@@ -1,10 +1,14 @@
-"""The messages of a worker, as its parent reads them. What a compiler wrote in between is not a message."""
+"""The messages between a worker and its parent, as the parent writes and reads them.
+
+What a compiler wrote between a worker's messages is none.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast, get_args
+from contextlib import suppress
+from typing import IO, Any, NamedTuple, cast, get_args
 
 from pytest_ngraph.record import FailureKind, Phase
 from pytest_ngraph.store import conforms
@@ -45,6 +49,14 @@ class Failed(NamedTuple):
 
 
 Message = PhaseBegun | Progressed | Done | Refused | Failed
+
+
+def send(pipe: IO[bytes] | None, message: dict[str, Any]) -> None:
+    """Write a message for a child process. One that is dead is noticed when its answer is read."""
+    assert pipe is not None
+    with suppress(BrokenPipeError):
+        pipe.write(json.dumps(message).encode() + b"\n")
+        pipe.flush()
 
 
 def parse(line: bytes) -> Message | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import select
@@ -25,7 +24,7 @@ from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.record import Failure, FailureKind, Phase
 from pytest_ngraph.system.child import command
 from pytest_ngraph.wording import counted
-from pytest_ngraph.worker.protocol import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse
+from pytest_ngraph.worker.protocol import Done, Failed, Message, PhaseBegun, Progressed, Refused, parse, send
 
 POLL_S = 0.25
 """How often a waiting bench checks the worker's memory: rarely enough not to disturb measurements."""
@@ -115,7 +114,7 @@ class WorkerProcess:
         except OSError as error:  # no memory, no such interpreter, or the folder is gone
             message = f"cannot start a process to measure in: {error}"
             raise WorkerFailed(Failure(phase="build", kind="raised", message=message)) from error
-        self._send({"own_path": list(map(str, home.own_path)), **setup_of(home, ahead)})
+        send(self._process.stdin, {"own_path": list(map(str, home.own_path)), **setup_of(home, ahead)})
 
     @property
     def alive(self) -> bool:
@@ -157,7 +156,7 @@ class WorkerProcess:
         stderr_from = os.fstat(self._stderr.fileno()).st_size if self._was_asked else 0
         self._was_asked = True
         self.read = {}
-        self._send({"do": do, **arguments})
+        send(self._process.stdin, {"do": do, **arguments})
         deadline = self._clock() + timeout_s
         while True:
             try:
@@ -197,12 +196,6 @@ class WorkerProcess:
             assert pipe is not None
             with contextlib.suppress(OSError):  # a dead worker's pipe cannot be flushed
                 pipe.close()
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # a dead worker is noticed when its answer is awaited
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
 
     def _message(self, deadline: float) -> Message:
         """Return the next message. Raises `_Ended` if there is none."""

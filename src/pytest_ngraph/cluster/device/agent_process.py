@@ -16,6 +16,7 @@ from pytest_ngraph.cluster.assignment import Assignment, Task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.worker.protocol import send
 
 GRACE_S = 10.0
 """Time for an agent to end its workers before it is killed."""
@@ -48,14 +49,13 @@ class AgentProcess:
             cwd=folder.path,
             start_new_session=True,
         )
-        self._send(
-            {
-                "assignment": assignment.to_dict(),
-                "project": os.path.realpath(project),
-                "base": os.path.realpath(base[0]) if base else "",
-                "store": str(folder.store.absolute()),
-            }
-        )
+        where = {
+            "assignment": assignment.to_dict(),
+            "project": os.path.realpath(project),
+            "base": os.path.realpath(base[0]) if base else "",
+            "store": str(folder.store.absolute()),
+        }
+        send(self._process.stdin, where)
 
     @property
     def alive(self) -> bool:
@@ -68,7 +68,7 @@ class AgentProcess:
             NgraphError: the agent cannot do the task.
             AgentEnded: the agent died or was stopped before the task was done.
         """
-        self._send(task.to_dict())
+        send(self._process.stdin, task.to_dict())
         for line in self._lines():
             if not line.endswith(b"\n"):  # killed while it wrote
                 break
@@ -107,12 +107,6 @@ class AgentProcess:
         assert self._process.stdout is not None
         with suppress(ValueError):  # closed between two lines
             yield from iter(self._process.stdout.readline, b"")
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # reading the answer will show that it is dead
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
 
     def _tail(self) -> str:
         if self._stderr.closed:  # `close` was called from another thread
