@@ -1,11 +1,13 @@
 """The gate: compares metrics with thresholds, and head with base.
 
-In: metrics and thresholds (`check`, with `limits.py`), launches of head and base together (`decide`, `verdict`), a
-run's records and a stored baseline's (`compare`), comparisons of base with base (`calibrate`).
+In: metrics and thresholds (`check`, with `limits.py`), launches of head and base together (`decision.py`, `verdict`),
+a run's records and a stored baseline's (`compare`), comparisons of base with base (`calibrate`).
 Out: `Check`, `Verdict`, `MetricVerdict` and `Calibration`, as data and as one line of text. It calls a breach or a
 regression only where the evidence exceeds the uncertainty of the measurement.
 It measures nothing and knows no pytest. Read `decision.py` first (is head slower than base?), then `rule.py` (margin
-and levels) and `judge.py` (the interface that a session uses).
+and levels) and `judge.py` (the interface that a session uses). Six files are the gate against stored baselines only:
+`baseline`, `stored_runs` and `between_runs`, and for a whole stored run at once `whole_run`, `aligned_runs` and
+`pooled_columns`.
 """
 
 from pytest_ngraph.gate.baseline import compare

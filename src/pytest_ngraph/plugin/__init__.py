@@ -5,9 +5,10 @@ pytest calls the hooks below. Open `assembly` first. The files lie in this order
 its measurement, `replay` feeds it to pytest-benchmark, `outcomes` pass, fail or skip the test, and `terminal`,
 `summary_file` and `report_folder` show the result of the run.
 
-`items` answers questions about one test, `keywords` reads `-k`, `collected` keeps what `-k` left out, `status` is the
-live line, `unread` puts off measuring a case that equals its base's, `sigterm` ends a run early, and `hookspecs`
-declares hooks for others. `case_writer`, `bisect_step` and `link_step` are processes of their own: each runs a pytest.
+`items` answers questions about one test, `keywords` reads `-k`, `collected` keeps what `-k` left out, `dry_run` lists
+what would be sent to devices, `status` is the live line, `unread` puts off measuring a case that equals its base's,
+`sigterm` ends a run early, and `hookspecs` declares hooks for others. `case_writer`, `bisect_step` and `link_step` are
+processes of their own: each runs a pytest.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Profile what a compiler made: the same model once more, instrumented, beside the one that is timed.
 
 In: what `compile` wrote, the artifact and the target. Out: a `ProfiledModel`, whose `profile` returns kernels
-(`profile.py`), with the program's operations that went into each. Nothing of this runs where nobody asks. Each library
-has a file; open `openvino.py` first. `nodes.py` reads the operations, `matching.py` finds those that a library does not
-name.
+(`explain/profile.py`), with the program's operations that went into each. Nothing of this runs where nobody asks. Each
+library has a file; open `openvino.py` first. `nodes.py` reads the operations, `matching.py` finds those that a library
+does not name.
 """
 
 from __future__ import annotations
