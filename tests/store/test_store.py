@@ -170,7 +170,7 @@ def test_a_full_disk_is_a_clear_error(tmp_path: Path, record: Record, monkeypatc
 
 
 def test_why_rounds_stopped_is_read_back(tmp_path: Path, record: Record) -> None:
-    """Lines of other kinds are told by their keys, so that no field of a record may have one of these names."""
+    """Lines of other kinds are recognized by their keys, so that no field of a record may have one of these names."""
     stopped = dataclasses.replace(record, stopped="surely slower than openvino")
     written(tmp_path, stopped)
     assert store.read(tmp_path).records == (stopped,)

@@ -57,7 +57,7 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def reports() -> Iterator[list[str]]:
     """What is reported during the test."""
     found: list[str] = []
-    with progress.told_to(found.append):
+    with progress.reporting_to(found.append):
         yield found
 
 

@@ -1,4 +1,4 @@
-"""Tell converting from compiling: a compiler marks the part of its work that makes what its library takes.
+"""Converting, timed apart from compiling: a compiler marks the part of its work that makes what its library takes.
 
     with conversion.converting():
         ...

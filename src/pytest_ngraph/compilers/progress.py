@@ -19,7 +19,7 @@ def report(text: str) -> None:
 
 
 @contextmanager
-def told_to(listener: Listener) -> Iterator[None]:
+def reporting_to(listener: Listener) -> Iterator[None]:
     """Pass what compilers report inside this context to the listener."""
     token = _LISTENER.set(listener)
     try:

@@ -28,7 +28,7 @@ class Processor:
 
     Attributes:
         name: as its maker calls it, such as `Intel(R) Xeon(R) Processor`. Several generations may share one name.
-        model: the numbers that tell generations apart, such as `GenuineIntel family 6 model 143 stepping 8`. If cores
+        model: the numbers by which generations differ, such as `GenuineIntel family 6 model 143 stepping 8`. If cores
             differ, those of each kind. Empty if the system does not report them.
         microcode: its revision; empty if the system does not report it.
         instruction_sets: by Linux's names.

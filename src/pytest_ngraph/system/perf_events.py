@@ -1,7 +1,7 @@
 """Count what the processor does while some work runs, through Linux's `perf_event_open` (man 2 perf_event_open).
 
-All threads of this process count, also those that begin meanwhile, in user space only. What the kernel refuses is a
-fact with its reason: in most containers and virtual machines there are no hardware counters.
+All threads of this process count, also those that begin while it counts, in user space only. What the kernel refuses
+is a fact with its reason: in most containers and virtual machines there are no hardware counters.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _open(kernel: Kernel, event: tuple[int, int], thread: int, opened: list[int]
     try:
         opened.append(kernel.open(event, thread))
     except OSError as error:
-        if error.errno != errno.ESRCH:  # it has ended meanwhile
+        if error.errno != errno.ESRCH:  # it has ended since
             raise
 
 

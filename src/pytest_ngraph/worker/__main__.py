@@ -44,7 +44,7 @@ def main() -> None:
             send(json.dumps(message))
 
         worker = Worker(announce=lambda phase: reply({"phase": phase}))
-        with progress.told_to(lambda text: reply({"progress": text})):
+        with progress.reporting_to(lambda text: reply({"progress": text})):
             if setup := requests.readline():
                 given = json.loads(setup)
                 worker.own_path = list(map(Path, given.pop("own_path")))

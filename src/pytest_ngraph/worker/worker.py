@@ -194,7 +194,7 @@ class Worker:
         """Time one round of `calls` calls of the model, after some that are not timed.
 
         Args:
-            counts: whether to count what the processor does meanwhile. Not where the times are the result.
+            counts: whether to count what the processor does during these calls. Off where the times are the result.
         """
         model = self._models[arm]
         if not counts:

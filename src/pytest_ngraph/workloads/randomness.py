@@ -39,7 +39,7 @@ def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
     """Call a module twice with the same inputs, and compare what it returns.
 
     Whatever makes the difference shows in the outputs: a generator of the module's own or of NumPy, a buffer, a plain
-    attribute. What PyTorch can tell of it goes into the refusal.
+    attribute. The refusal says what PyTorch knows of it.
 
     Args:
         call: calls the module.

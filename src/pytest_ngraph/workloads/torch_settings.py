@@ -26,7 +26,7 @@ ATTENTIONS = ("flash", "mem_efficient", "math", "cudnn")
 """The implementations of attention that `torch.backends.cuda` has a switch for."""
 
 Values = Mapping[str, Any]
-"""Settings by name, without those that this PyTorch lacks, or cannot tell while others contradict each other."""
+"""Settings by name, without those that this PyTorch lacks, or cannot report while others contradict each other."""
 
 
 class _Setting(NamedTuple):

@@ -1,4 +1,4 @@
-"""When a device refuses to measure, and what it reports meanwhile."""
+"""When a device refuses to measure, and what it reports then."""
 
 from __future__ import annotations
 

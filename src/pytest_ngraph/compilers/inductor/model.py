@@ -92,7 +92,7 @@ class InductorModel(pytorch.PytorchModel):
         """Return the outputs, and note what was compiled and whether CUDA graphs were replayed: once it is warm.
 
         Raises:
-            Unsupported: eager PyTorch runs the module by now.
+            Unsupported: eager PyTorch has come to run the module.
         """
         before = counts()
         found = super().outputs()
