@@ -48,7 +48,7 @@ class Bisection:
         level: the chance that any point is accused that is innocent.
         margin: the slowdown that is tolerated.
         improved: whether points are looked for that made cases faster.
-        on_step: hears of each step before it begins.
+        on_step: is called with each step before it begins.
     """
 
     def __init__(

@@ -126,7 +126,7 @@ class Rule:
     def looks(self) -> tuple[Look, ...]:
         """The looks at a cell. The level spent up to a look grows with the square of its launches.
 
-        So most of it is left for the end, where small slowdowns need it; large ones are called early all the same.
+        So most of it is left for the end, where small slowdowns need it; large ones are still called early.
         """
         sizes = [size for size in LOOKS if size < self.most_launches] + [self.most_launches]
         spent = [(size / self.most_launches) ** 2 for size in sizes]

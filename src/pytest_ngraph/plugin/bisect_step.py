@@ -71,7 +71,7 @@ class BisectStep:
         """Have whole files collected, where they lie here, also at the base, which is given the same arguments.
 
         An earlier commit may have other tests and parameters in them, and pytest refuses a file or test that is
-        missing. Only the cases that are asked about are measured all the same.
+        missing. Still, only the cases that are asked about are measured.
         """
         started, given = config.invocation_params, set(config.args)
         config.args = whole_files(selection(config, self._renamed))

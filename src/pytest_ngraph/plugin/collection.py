@@ -1,4 +1,4 @@
-"""Collection: marks become tests, and the session hears which cases the selected tests will ask for."""
+"""Collection: marks become tests, and the session is given the cases that the selected tests will ask for."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.record import Record
 
 
-ACCEPT_BROKEN_BASE = "To pass all the same: --ngraph-broken-base=warn."
+ACCEPT_BROKEN_BASE = "To pass anyway: --ngraph-broken-base=warn."
 
 
 class Conclusion(NamedTuple):

@@ -36,7 +36,7 @@ class Session:
 
     Args:
         options: options of the run.
-        progress: hears which case is in which phase.
+        progress: is notified of which case is in which phase.
         on_record: called with each record once it is stored.
         extra_metrics: computes the users' own metrics from some records.
         against: base that is measured beside the cases; None for none.

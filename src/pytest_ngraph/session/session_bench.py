@@ -35,7 +35,7 @@ class SessionBench:
         site: where cases are measured.
         plan: cases that the tests of the session ask for.
         recorder: where phases and devices are noted.
-        progress: hears what is being measured.
+        progress: is notified of what is being measured.
         against: base that is measured beside the cases; None for none.
         resumed: run that this session resumes; None for a new one.
         is_over: whether the time of the session is over.

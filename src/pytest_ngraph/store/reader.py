@@ -38,7 +38,7 @@ def read(folder: Path, run: str = LATEST) -> Run:
 
 
 def check(folder: Path, run: str) -> Run:
-    """Return a run without its records, each of which is read all the same; as `read` otherwise."""
+    """Return a run without its records. Each is read, and not kept. Else as `read`."""
     return _read(path_of(folder, run), _Checker)
 
 

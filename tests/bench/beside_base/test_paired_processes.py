@@ -215,7 +215,7 @@ def test_an_installed_copy_is_never_taken_for_the_head(
     monkeypatch.syspath_prepend(str(installed))
     (record,) = compare(own_path=[own], case_of=lambda case: None)
     assert record.failure is not None
-    assert f"{installed}/nets.py, an installed copy, which is not as {own}/nets.py" in record.failure.message
+    assert f"{installed}/nets.py, an installed copy that differs from {own}/nets.py" in record.failure.message
 
 
 @pytest.mark.usefixtures("plain_trees")

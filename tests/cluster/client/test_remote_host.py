@@ -74,5 +74,5 @@ def test_files_of_the_project_are_read_here_and_others_there(tmp_path: Path) -> 
 @pytest.mark.parametrize("answer", [None, 7, "x", ["d2"], {"/var/weights.pt": 2}])
 def test_an_answer_of_another_kind_is_one_message(answer: Any) -> None:
     host = Device(answer).host()
-    with pytest.raises(UsageError, match=r"what device orin-1 answers cannot be read \(digests: .* start it again"):
+    with pytest.raises(UsageError, match=r"the answer of device orin-1 cannot be read \(digests: .* start it again"):
         host.digests(["/var/weights.pt"])

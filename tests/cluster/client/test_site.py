@@ -94,7 +94,7 @@ def test_a_device_of_another_version_is_one_message(connected: Callable[[type], 
 
 def test_a_device_whose_report_makes_no_sense_is_named(connected: Callable[[type], ClusterSite]) -> None:
     cluster = connected(Odd)
-    with pytest.raises(UsageError, match=r"what device orin-1 reports of its machine cannot be read .* start it again"):
+    with pytest.raises(UsageError, match=r"device orin-1's report on its machine cannot be read .* start it again"):
         cluster.host("orin")
     with pytest.raises(UsageError, match=r"nano is not in .*: nano \(its report cannot be read: KeyError: 'pool'\)"):
         cluster.host("nano")

@@ -1,4 +1,4 @@
-"""Prepares arms: what that needs, and who hears of it."""
+"""Prepares arms, with what that needs and whom to notify."""
 
 from __future__ import annotations
 

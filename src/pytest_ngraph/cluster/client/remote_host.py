@@ -96,7 +96,7 @@ class RemoteHost:
             answer = self._ask(function, *arguments)
             if not conforms(answer, kind):
                 raise UsageError(
-                    f"what device {self._present.name} answers cannot be read ({function.__name__}: "
+                    f"the answer of device {self._present.name} cannot be read ({function.__name__}: "
                     f"{repr(answer)[:SHOWN]}). Install the same pytest-ngraph there, and start it again."
                 )
             self._answers[key] = answer

@@ -99,7 +99,7 @@ class ClusterSite:
                 self._hosts[device] = RemoteHost(first, ask, self._project)
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 raise UsageError(
-                    f"what device {first.name} reports of its machine cannot be read ({type(error).__name__}: "
+                    f"device {first.name}'s report on its machine cannot be read ({type(error).__name__}: "
                     f"{error}). Install the same pytest-ngraph there, and start it again."
                 ) from None
         return self._hosts[device]

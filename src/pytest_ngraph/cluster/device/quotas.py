@@ -53,7 +53,7 @@ class Quotas:
             try:
                 bound()
             except (OSError, NgraphError) as error:
-                problems.append(f"cannot remove what is more than the device keeps: {error}")
+                problems.append(f"cannot remove what exceeds the device's limits: {error}")
         return problems
 
 
