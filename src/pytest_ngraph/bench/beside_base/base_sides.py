@@ -44,10 +44,10 @@ class BaseSides:
         self._builds = builds
 
     def build_ahead(self, case: Case) -> None:
-        """Begin to build the artifact of a case's base_side, while something else is built."""
-        base_side = self._base.case_of(case)
-        if base_side is not None:
-            self._builds.begin(base_side.group, case)
+        """Begin to build what the base's case starts from, while something else is built."""
+        base_case = self._base.case_of(case)
+        if base_case is not None:
+            self._builds.begin(base_case.group, case)
 
     def close(self) -> None:
         """End what is still being built."""
@@ -81,19 +81,19 @@ class BaseSides:
             artifact: what the case's own compiler starts from; None if it cannot be built.
         """
         comparison = Comparison(against=self._base.name, placement=self._base.placement)
-        base_side = self._base.case_of(case)
-        if base_side is None:
+        base_case = self._base.case_of(case)
+        if base_case is None:
             return dataclasses.replace(comparison, new=True), None
-        if base_side != case:
-            comparison = dataclasses.replace(comparison, base=base_side.id)
-        built = self._builds.artifact(base_side.group, case)
+        if base_case != case:
+            comparison = dataclasses.replace(comparison, base=base_case.id)
+        built = self._builds.artifact(base_case.group, case)
         if isinstance(built, Unbuilt):
             return built.noted_in(comparison), None
-        base = self._builds.side(base_side, built, BASE_EXPORTER, case)
+        base = self._builds.side(base_case, built, BASE_EXPORTER, case)
         head = self._builds.side(case, artifact, EXPORTER, case) if artifact else None
         if head:
             instead_of, measures_equals = self._base.instead_of, self._base.measures_equals
             comparison = compared(comparison, head, base, instead_of=instead_of, measures_equals=measures_equals)
         if comparison.same:
             return comparison, None
-        return comparison, BaseSide(case=base_side, artifact=built, instead_of=self._base.instead_of)
+        return comparison, BaseSide(case=base_case, artifact=built, instead_of=self._base.instead_of)

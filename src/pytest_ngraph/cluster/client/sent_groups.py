@@ -96,9 +96,9 @@ class SentGroups:
             group=len(self._made),
             cases=tuple(self._project.away(case) for case in cases),
             bases={
-                place: self._project.away(base_side)
+                place: self._project.away(base_case)
                 for place, case in enumerate(cases)
-                if (base_side := case_of(case)) is not None
+                if (base_case := case_of(case)) is not None
             },
             **{name: tuple(place for place, is_asked in enumerate(own) if is_asked) for name, own in asked.items()},
             by=self._by,
