@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import BUILT_IN, Device
-from pytest_ngraph.plugin.marks import ARGUMENTS, arguments, cases, generate, obstacle
+from pytest_ngraph.plugin.marks import ARGUMENTS, arguments, cases, generate
 from pytest_ngraph.session.options import Axis, Options
 from pytest_ngraph.settings import Settings
 
@@ -78,21 +78,6 @@ def test_nothing_left_names_the_axis() -> None:
     found = generate([mark], narrowed)
     assert found.cases == []
     assert found.reason == "the mark allows batch_size 1, 8, and --batch-size=64 asks for others"
-
-
-def test_obstacles_are_of_the_device_and_the_compiler(a_case: Case) -> None:
-    assert obstacle(a_case, BUILT_IN["cpu"]) == ""
-    assert obstacle(a_case, Device(name="d", architecture="none")).startswith("device d is none")
-    trt = Case(workload="conv", compiler="tensorrt", batch_size=1)
-    assert obstacle(trt, BUILT_IN["cpu"]).startswith("tensorrt does not compile for cpu, only for cuda")
-
-
-def test_a_missing_library_is_named_whatever_else_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pytest_ngraph.compilers.missing_library", lambda name: f"{name} is not installed")
-    trt = Case(workload="conv", compiler="tensorrt", batch_size=1, objective="throughput")
-    reasons = obstacle(trt, Device(name="d", architecture="none")).split("; ")
-    assert len(reasons) == 4
-    assert reasons[-1] == "tensorrt is not installed"
 
 
 values = st.none() | st.booleans() | st.integers(-3, 9) | st.text(max_size=6) | st.lists(st.integers(0, 3), max_size=2)

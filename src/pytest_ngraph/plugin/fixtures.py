@@ -15,7 +15,7 @@ import pytest
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import CompiledModel, InHostTime
 from pytest_ngraph.errors import NgraphError, Unsupported
-from pytest_ngraph.plugin import marks
+from pytest_ngraph.plugin import items
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.outcomes import COMPILED, require
 from pytest_ngraph.plugin.replay import replay
@@ -124,7 +124,7 @@ def compile_case(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Ca
         from pytest_ngraph.workloads.export import export
 
         device = session.options.inventory[case.device]
-        if obstacle := marks.obstacle(case, device):
+        if obstacle := items.why_not_on(case, device):
             pytest.skip(obstacle)
         if device.index:
             pytest.skip(

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 from _pytest.unittest import TestCaseFunction
 
-from pytest_ngraph.case import Case
+from pytest_ngraph import compilers
+from pytest_ngraph.case import LATENCY, Case, CompilerSpec
 from pytest_ngraph.errors import NgraphError, UsageError
+from pytest_ngraph.machine.devices import Device
+from pytest_ngraph.machine.host import THIS_MACHINE, Host
 from pytest_ngraph.machine.requirement import Requirement
-from pytest_ngraph.plugin import marks
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.options import parse_thresholds
 from pytest_ngraph.system.support import cannot_measure
@@ -116,10 +119,32 @@ def _find_obstacle(item: pytest.Item, case: Case) -> str:
         )
     # Where only the base has a library, the case is lost: the bench finds that out.
     needs_libraries = not (measures(item) and session.base_has_own_libraries)
-    reason = marks.obstacle(case, device, host, needs_libraries=needs_libraries)
+    reason = why_not_on(case, device, host, needs_libraries=needs_libraries)
     for requirement in requirements(item):
         reason = reason or requirement.unmet(device, host.machine, host.is_importable)
     return reason
+
+
+def why_not_on(case: Case, device: Device, host: Host = THIS_MACHINE, *, needs_libraries: bool = True) -> str:
+    """Return what stands in the way of this case on the device as it is; empty when nothing does.
+
+    Args:
+        host: machine of the device.
+        needs_libraries: whether a library that the compiler needs and the machine lacks is one.
+    """
+    missing = host.missing_library(case.compiler) if needs_libraries else ""
+    return "; ".join(reason for reason in (*_reasons_against(case, device, host), missing) if reason)
+
+
+def _reasons_against(case: Case, device: Device, host: Host) -> Iterator[str]:
+    """Yield all obstacles at once, so that nobody finds the right device only to learn of a missing library."""
+    compiler = compilers.resolve(case.compiler)
+    name = CompilerSpec.parse(case.compiler).name
+    yield device.absent(host.machine, host.place, host.is_importable)
+    if device.kind not in compiler.kinds:
+        yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
+    if case.compiled_for not in getattr(compiler, "objectives", (LATENCY,)):
+        yield f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"
 
 
 def requirements(item: pytest.Item) -> list[Requirement]:

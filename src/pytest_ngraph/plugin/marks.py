@@ -10,11 +10,11 @@ import pytest
 from _pytest.mark.structures import get_unpacked_marks
 
 from pytest_ngraph import compilers, workloads
-from pytest_ngraph.case import IDENTITY, LATENCY, OBJECTIVES, PRECISIONS, Case, CompilerSpec
+from pytest_ngraph.case import IDENTITY, OBJECTIVES, PRECISIONS, Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
-from pytest_ngraph.plugin import mark_values as read
+from pytest_ngraph.plugin import mark_values
 from pytest_ngraph.plugin.options import parse_batch_size, parse_compiler
 from pytest_ngraph.session.options import DEFAULT_DEVICES, Axis, Options
 from pytest_ngraph.sizes import parse_whole
@@ -101,18 +101,18 @@ def cases(
     """Return the cases of a test: those of one group (all but the compiler) in a row, small batch sizes first."""
     if "workload" not in given:
         raise UsageError("mark ngraph needs a workload: ngraph(workload='resnet18').")
-    devices = options.devices.values(read.texts(given, "device", options.inventory), DEFAULT_DEVICES)
-    batch_sizes = options.batch_sizes.values(read.each(given, "batch_size", parse_batch_size), (1,))
-    precisions = options.precisions.values(read.texts(given, "precision", PRECISIONS), ("fp32",))
-    objectives = options.objectives.values(read.texts(given, "objective", OBJECTIVES), ("latency",))
-    marked = fixed_compilers or read.each(given, "compiler", read.compiler)
+    devices = options.devices.values(mark_values.texts(given, "device", options.inventory), DEFAULT_DEVICES)
+    batch_sizes = options.batch_sizes.values(mark_values.each(given, "batch_size", parse_batch_size), (1,))
+    precisions = options.precisions.values(mark_values.texts(given, "precision", PRECISIONS), ("fp32",))
+    objectives = options.objectives.values(mark_values.texts(given, "objective", OBJECTIVES), ("latency",))
+    marked = fixed_compilers or mark_values.each(given, "compiler", mark_values.compiler)
     chosen = {device: _compilers(options, marked, options.inventory[device], host) for device in devices}
     return [
         Case(
             **sample,
             compiler=compiler,
             batch_size=batch_size,
-            precision=precision,  # type: ignore[arg-type]  # checked by _texts and the options
+            precision=precision,  # type: ignore[arg-type]  # checked by mark_values.texts and the options
             objective=objective,  # type: ignore[arg-type]
             device=device,
         )
@@ -132,11 +132,11 @@ def _nothing_left(given: Mapping[str, Any], options: Options) -> str:
         "objective": options.objectives,
     }
     for name, axis in axes.items():
-        marked = read.listed(given.get(name, ()))
+        marked = mark_values.listed(given.get(name, ()))
         if marked and axis.command_line and not set(marked) & set(axis.command_line):
             flag = f"--{name.replace('_', '-')}={','.join(map(str, axis.command_line))}"
             return f"the mark allows {name} {', '.join(map(str, marked))}, and {flag} asks for others"
-    for name, sizes in read.marked_sizes(given).items():
+    for name, sizes in mark_values.marked_sizes(given).items():
         asked = options.sizes[name].command_line if name in options.sizes else None
         if asked and not set(sizes) & set(asked):
             flag = f"--size {name}={','.join(map(str, asked))}"
@@ -164,13 +164,14 @@ def _installed(device: Device, host: Host) -> tuple[str, ...]:
 
 def _workloads(given: Mapping[str, Any], options: Options) -> list[dict[str, Any]]:
     """Return fields of cases, for every workload, depth, width and other sizes, checked by the workload's family."""
-    names = read.each(given, "workload", lambda value: read.text("workload", value)) or ()
-    depths = read.each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
-    widths = read.each(given, "width", lambda value: parse_whole("width", value)) or (None,)
-    model_args, shapes = read.model_args(given.get("model_args", {})), read.shapes(given.get("shapes", {}))
-    inputs = read.text("inputs", given["inputs"], "package.module:function") if "inputs" in given else ""
+    names = mark_values.each(given, "workload", lambda value: mark_values.text("workload", value)) or ()
+    depths = mark_values.each(given, "depth", lambda value: parse_whole("depth", value)) or (None,)
+    widths = mark_values.each(given, "width", lambda value: parse_whole("width", value)) or (None,)
+    model_args = mark_values.model_args(given.get("model_args", {}))
+    shapes = mark_values.shapes(given.get("shapes", {}))
+    inputs = mark_values.text("inputs", given["inputs"], "package.module:function") if "inputs" in given else ""
     scored_by = check_score(given["score"]) if "score" in given else ""
-    marked = read.marked_sizes(given)
+    marked = mark_values.marked_sizes(given)
     samples = []
     for workload, depth, width in product(names, depths, widths):
         offered = options.sizes if "sizes" in workloads.taken(workload) else {}
@@ -205,25 +206,3 @@ def _combined(
     names = sorted(axes)
     for values in product(*(sorted(axes[name]) for name in names)):
         yield tuple(zip(names, values, strict=True))
-
-
-def obstacle(case: Case, device: Device, host: Host = THIS_MACHINE, *, needs_libraries: bool = True) -> str:
-    """Return what stands in the way of this case on the device as it is; empty when nothing does.
-
-    Args:
-        host: machine of the device.
-        needs_libraries: whether a library that the compiler needs and the machine lacks is one.
-    """
-    missing = host.missing_library(case.compiler) if needs_libraries else ""
-    return "; ".join(reason for reason in (*_obstacles(case, device, host), missing) if reason)
-
-
-def _obstacles(case: Case, device: Device, host: Host) -> Iterator[str]:
-    """Yield all obstacles at once, so that nobody finds the right device only to learn of a missing library."""
-    compiler = compilers.resolve(case.compiler)
-    name = CompilerSpec.parse(case.compiler).name
-    yield device.absent(host.machine, host.place, host.is_importable)
-    if device.kind not in compiler.kinds:
-        yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"
-    if case.compiled_for not in getattr(compiler, "objectives", (LATENCY,)):
-        yield f"{name} is measured for {LATENCY} only: it has no way of running several requests at a time here"
