@@ -22,12 +22,13 @@ def run_of(seconds: float, identity: float, **code: Any) -> dict[Case, Record]:
     return {each: measured(each, s, follows_from=given) for each, s in ((CASE, seconds), (IDENTITY, identity))}
 
 
-def beside_identity(head: dict[Case, Record], runs: int = 12, rule: Rule | None = None, **code: Any) -> Verdict:
+def beside_identity(head: dict[Case, Record], **code: Any) -> Verdict:
     """Return the verdict on the case, against runs whose times all differ by the machine's speed, and little else."""
+    runs = 12
     random = np.random.default_rng(runs)
     speeds, noise = np.exp(random.normal(0, 0.04, runs)), np.exp(random.normal(0, 0.004, runs))
     stored = [run_of(0.5 * speed * own, 1.0 * speed, **code) for speed, own in zip(speeds, noise, strict=True)]
-    return compare(CASE, head, StoredRuns(stored), rule or Rule(), V1)
+    return compare(CASE, head, StoredRuns(stored), Rule(), V1)
 
 
 def test_a_slower_machine_is_no_regression() -> None:

@@ -66,12 +66,12 @@ def test_the_rates_to_measure_are_around_what_the_others_show() -> None:
     assert next_rate([60] * len(AROUND), 50) is None
 
 
-def next_to_the_limit(*, seed: int = 0) -> tuple[Load, float]:
+def next_to_the_limit() -> tuple[Load, float]:
     """Return a load, and what a rate shows of it: calls vary by 5 %, and the median one leaves only 3 % to wait."""
-    load, draw = Load(limit_s=0.010, call_s=0.0047, batch_wait_s=0.005), random.Random(seed)
-    how = {"seed": seed, "batch": 8, "batch_wait_s": load.batch_wait_s}
+    load, draw = Load(limit_s=0.010, call_s=0.0047, batch_wait_s=0.005), random.Random(0)
+    how = {"batch": 8, "batch_wait_s": load.batch_wait_s}
     rate = simulate(1000, REQUESTS, lambda: load.call_s * draw.uniform(0.95, 1.05) + 3e-4, **how)  # type: ignore[arg-type]
-    return load, shown_by(rate, load, REQUESTS, seed=seed, batch=8)
+    return load, shown_by(rate, load, REQUESTS, seed=0, batch=8)
 
 
 def test_calls_that_take_longer_than_the_limit_leaves_are_served_at_no_rate() -> None:

@@ -179,9 +179,9 @@ def until(ours: Dispatch, count: int) -> list[Arrival]:
     return arrivals
 
 
-def worked_off(ours: Dispatch, times: int = 4) -> list[dict[str, Any] | Arrival]:
+def worked_off(ours: Dispatch) -> list[dict[str, Any] | Arrival]:
     """Return what comes while everything that was answered is worked off, which takes a few calls."""
-    return [came for _ in range(times) for came in ours.receive()]
+    return [came for _ in range(4) for came in ours.receive()]
 
 
 def group(number: int, device: str) -> SentGroup:
