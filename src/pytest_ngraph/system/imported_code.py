@@ -92,7 +92,7 @@ def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) 
 def _outdated(name: str, copy: str, own: Path) -> UsageError:
     what = "an installed copy" if IN_ENVIRONMENT.fullmatch(copy) else "another checkout"
     return UsageError(
-        f"{name} was imported from {copy}, {what}, which differs from {own}: it would be measured instead of the working "
+        f"{name} was imported from {copy}, {what} that differs from {own}: it would be measured instead of the working "
         "tree. Install the working tree as editable (pip install -e .), or let pytest find it (the ini key pythonpath)"
     )
 

@@ -230,7 +230,7 @@ def test_an_installed_copy_of_a_compiler_is_never_taken_for_the_heads(
     monkeypatch.syspath_prepend(str(installed))
     (record,) = compare(dataclasses.replace(PLAIN, compiler="ours:Ours"), own_path=[own])
     assert record.failure is not None
-    assert f"{installed}/ours.py, an installed copy, which is not as {own}/ours.py" in record.failure.message
+    assert f"{installed}/ours.py, an installed copy that differs from {own}/ours.py" in record.failure.message
 
 
 @pytest.mark.usefixtures("plain_trees")
