@@ -23,7 +23,7 @@ from repository import Repository
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import Case
 from pytest_ngraph.settings import Settings
-from pytest_ngraph.workloads import frameworks
+from pytest_ngraph.workloads import telemetry
 
 if TYPE_CHECKING:
     from pytest_ngraph.report.study.data import Study
@@ -45,7 +45,7 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
-frameworks.disable_telemetry()  # for the compilers that tests call in this process
+telemetry.disable_telemetry()  # for the compilers that tests call in this process
 
 # pytester forgets the modules that a run in this process is the first to import; caches would hold what was in them.
 kept_frameworks.install()

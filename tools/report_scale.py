@@ -39,7 +39,7 @@ from synthetic_store import DEVICES, SETTINGS, TARGET, cases, median_s, plan, wr
 from pytest_ngraph import store
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate import Rule
-from pytest_ngraph.gate.whole_run import WholeRun
+from pytest_ngraph.gate.stored.whole_run import WholeRun
 from pytest_ngraph.machine.standing import would_follow_from
 from pytest_ngraph.metrics.cells import READINGS, Cells
 from pytest_ngraph.metrics.compute import columns_of

@@ -15,9 +15,10 @@ from pytest_ngraph.against import stored
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.stored import StoredBase
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.gate import Threshold, stored_runs
-from pytest_ngraph.gate import baseline as baseline_gate
+from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate.metric_gate import MetricGate, gated
+from pytest_ngraph.gate.stored import baseline as baseline_gate
+from pytest_ngraph.gate.stored import stored_runs
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.store import Journal, Run, baselines

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import pytest
 from cluster.devices import ORIN
 
-from pytest_ngraph.cli import fleet, limits, main, parser
+from pytest_ngraph.cli import device_limits, fleet, main, parser
 from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quotas import Quotas
 from pytest_ngraph.errors import StoreError, UsageError
@@ -29,10 +29,13 @@ START = ["device", "start", "--name=orin", "--scheduler=localhost"]
 def test_limits_are_read_and_typed_again() -> None:
     given = ["--max-temperature=85.5", "--min-disk=2GiB", "--keep-results=512MiB"]
     parsed = parser().parse_args([*START, *given])
-    assert limits.policy(parsed) == Policy(max_temperature_c=85.5, min_disk_bytes=2 * 2**30)
-    assert limits.quotas(parsed) == Quotas(results_bytes=2**29)
-    again = parser().parse_args([*START, *limits.as_typed(parsed)])
-    assert (limits.policy(again), limits.quotas(again)) == (limits.policy(parsed), limits.quotas(parsed))
+    assert device_limits.policy(parsed) == Policy(max_temperature_c=85.5, min_disk_bytes=2 * 2**30)
+    assert device_limits.quotas(parsed) == Quotas(results_bytes=2**29)
+    again = parser().parse_args([*START, *device_limits.as_typed(parsed)])
+    assert (device_limits.policy(again), device_limits.quotas(again)) == (
+        device_limits.policy(parsed),
+        device_limits.quotas(parsed),
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from synthetic import case, failed, measured, noisy, skipped
 from pytest_ngraph import store
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.gate.stored_runs import is_busy, log_seconds
+from pytest_ngraph.gate.stored.stored_runs import is_busy, log_seconds
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.store import Journal, Outline, journal, outline, outlining
 from pytest_ngraph.store.outline import Kind, load, path_of

@@ -223,7 +223,7 @@ def test_a_reference_without_a_finite_value_verifies_nothing(reference: Array, w
 def test_a_reference_without_a_single_value_verifies_nothing() -> None:
     """As a detector's that finds nothing. One output may be empty beside others."""
     empty = [np.zeros((0, 4), np.float32), floats(), np.zeros(0, np.int64)]
-    assert unverifiable(empty) == "every output of the reference is empty, with which nothing can be verified"
+    assert unverifiable(empty, ()) == "every output of the reference is empty, with which nothing can be verified"
     assert not verify(empty, empty, "fp32").agrees
     for some in (floats(1.0, 2.0), np.array(3)):
         assert verify([*empty, some], [*empty, some.copy()], "fp32").agrees

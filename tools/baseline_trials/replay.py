@@ -12,9 +12,9 @@ from gate_trials.pytest_run import output_of
 from baseline_trials.tally import ALONE, RATIO, TIME, WAYS, Tally
 from pytest_ngraph import store
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate.between_runs import BETWEEN_RUNS
 from pytest_ngraph.gate.pooling import Pooled, departure
-from pytest_ngraph.gate.stored_runs import RunOf, StoredRuns, is_known, log_seconds
+from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS
+from pytest_ngraph.gate.stored.stored_runs import RunOf, StoredRuns, is_known, log_seconds
 from pytest_ngraph.store.baselines import Baseline
 
 COMPILERS = ("identity", "torchscript", "onnxruntime", "openvino")

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from baseline_trials.tally import ALONE, RATIO, TIME, WAYS, Tally
-from pytest_ngraph.gate.between_runs import BETWEEN_RUNS, BetweenRuns
 from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import Pooled, departure
+from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS, BetweenRuns
 from pytest_ngraph.stats import Floats
 
 ARMS = 4

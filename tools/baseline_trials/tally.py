@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from statistics import mean, median
 
 from pytest_ngraph.gate import Rule
-from pytest_ngraph.gate.baseline import decide, detectable
 from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.stored.baseline import decide, detectable
 
 ALONE, TIME, RATIO = "each case by itself, in time", "all cases together, in time", "all cases together, over identity"
 WAYS = (ALONE, TIME, RATIO)

@@ -12,12 +12,12 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, verdict
 from pytest_ngraph.gate.assessment import Assessment, decide_worse
-from pytest_ngraph.gate.baseline import seconds_elsewhere
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
 from pytest_ngraph.gate.decision import is_regressed
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled, Prior
 from pytest_ngraph.gate.rule import MOST_LAUNCHES
+from pytest_ngraph.gate.stored.baseline import seconds_elsewhere
 from pytest_ngraph.gate.tails import percentile_of_launches
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.metrics.percentiles import PERCENTILES

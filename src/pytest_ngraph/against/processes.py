@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_ngraph.against.calibrating import kept
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
-from pytest_ngraph.metrics.history import learned, timed
+from pytest_ngraph.metrics.learned import learned, timed
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import read, run_ids
 

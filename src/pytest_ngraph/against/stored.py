@@ -11,13 +11,13 @@ from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Rule, Verdict
-from pytest_ngraph.gate import baseline as gate_baseline
 from pytest_ngraph.gate.assessment import Assessment
-from pytest_ngraph.gate.between_runs import BETWEEN_RUNS
 from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_runs
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.stored_runs import StoredRuns
+from pytest_ngraph.gate.stored import baseline as gate_baseline
+from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS
+from pytest_ngraph.gate.stored.stored_runs import StoredRuns
 from pytest_ngraph.gate.tails import percentile_of_runs
 from pytest_ngraph.gate.verdict import lost
 from pytest_ngraph.machine.host import THIS_MACHINE

@@ -11,7 +11,7 @@ from pytest_ngraph import store
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.stored import check_machine, differences
 from pytest_ngraph.gate import Rule, VerdictName
-from pytest_ngraph.gate.whole_run import WholeRun
+from pytest_ngraph.gate.stored.whole_run import WholeRun
 from pytest_ngraph.store import Outline, baselines
 from pytest_ngraph.store.baselines import Baseline
 from pytest_ngraph.wording import counted, listed

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.cli import credentials, fleet, limits
+from pytest_ngraph.cli import credentials, device_limits, fleet
 from pytest_ngraph.cli.arguments import add_action, path
 from pytest_ngraph.cluster import check_libraries
 from pytest_ngraph.cluster.audit import user_name
@@ -56,7 +56,7 @@ def declare(commands: Any) -> None:
     )
     start.add_argument("--port", type=int, default=0, metavar="N", help="port to listen on; default: any free port")
     start.add_argument("--folder", type=path, metavar="DIR", help="where to keep results, projects and scratch files")
-    limits.declare(start)
+    device_limits.declare(start)
     start.add_argument(
         "--print-unit",
         action="store_true",
@@ -90,8 +90,8 @@ def _start(parsed: argparse.Namespace) -> int:
         folder=DeviceFolder(folder),
         host=parsed.host,
         port=parsed.port,
-        policy=limits.policy(parsed),
-        quotas=limits.quotas(parsed),
+        policy=device_limits.policy(parsed),
+        quotas=device_limits.quotas(parsed),
     )
     device.serve(membership, partial(print, f"device {parsed.name}:", flush=True))
     return 0
@@ -150,7 +150,7 @@ def _unit(parsed: argparse.Namespace, folder: Path, address: str) -> str:
     command = [
         *(sys.executable, "-m", "pytest_ngraph.cli", "device", "start", f"--scheduler={address}", f"--folder={folder}"),
         *(f"--{option}={value}" for option, value in options.items() if value),
-        *limits.as_typed(parsed),
+        *device_limits.as_typed(parsed),
         *credentials.as_typed(parsed),
     ]
     own_cache = user_folder()

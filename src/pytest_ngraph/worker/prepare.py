@@ -26,7 +26,7 @@ from pytest_ngraph.worker.cache import Cache, Entry
 from pytest_ngraph.worker.cold_start import ColdStart, Job, Loaded
 from pytest_ngraph.worker.memory import Footprint
 from pytest_ngraph.worker.priming import prime
-from pytest_ngraph.workloads import frameworks
+from pytest_ngraph.workloads import telemetry
 from pytest_ngraph.workloads.verify import agreement
 
 GIVEN = variables()
@@ -178,7 +178,7 @@ def import_libraries(compiler: Compiler, *, with_torch: bool) -> None:
     Args:
         with_torch: import PyTorch first. Its tensors are the inputs of programs and ONNX files under every compiler.
     """
-    frameworks.disable_telemetry()
+    telemetry.disable_telemetry()
     memory.keep_freed_memory()
     with garbage.without_garbage_collection():
         for library in (*(["torch"] if with_torch else []), *compiler.libraries):

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_ngraph.bench.beside_base.base import BaseFails
 from pytest_ngraph.bench.beside_base.draws import NO_DRAWS, Draws
 from pytest_ngraph.bench.beside_base.pair import Pair
-from pytest_ngraph.bench.beside_base.watched import watched
+from pytest_ngraph.bench.beside_base.timed_round import watched
 from pytest_ngraph.bench.processes.free_cores import FreeCores
 from pytest_ngraph.bench.processes.process import OnPhase, OnProgress, WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.rounds.arm import Arm

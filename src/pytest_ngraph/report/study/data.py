@@ -15,7 +15,7 @@ from pytest_ngraph.costs import COSTS
 from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
 from pytest_ngraph.metrics.compute import columns_of
-from pytest_ngraph.metrics.history import learned
+from pytest_ngraph.metrics.learned import learned
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.report.study.recorded import Recorded
 from pytest_ngraph.report.study.sides import Sides

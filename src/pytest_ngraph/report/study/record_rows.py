@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from pytest_ngraph.metrics.cells import Cells
-from pytest_ngraph.metrics.history import Conditions
+from pytest_ngraph.metrics.learned import Conditions
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns, frames
 
@@ -21,7 +21,7 @@ class RecordRows:
     Attributes:
         frame: with the columns of `columns.RECORDS`.
         cells: the measurements.
-        conditions: digests of what the times depend on (`metrics.history.Conditions`).
+        conditions: digests of what the times depend on (`metrics.learned.Conditions`).
         profiles: what records keep of their profiles, by the row; most have none.
     """
 

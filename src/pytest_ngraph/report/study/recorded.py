@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from pytest_ngraph.metrics.cells import UNCHANGED, Cells
-from pytest_ngraph.metrics.history import Conditions, Timed
+from pytest_ngraph.metrics.learned import Conditions, Timed
 from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns, frames, kept

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate.baseline import seconds_elsewhere, time_change
-from pytest_ngraph.gate.between_runs import BETWEEN_RUNS
 from pytest_ngraph.gate.changes import Uncompared
 from pytest_ngraph.gate.pooling import Pooled, combine
-from pytest_ngraph.gate.stored_runs import StoredRuns, is_busy
+from pytest_ngraph.gate.stored.baseline import seconds_elsewhere, time_change
+from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS
+from pytest_ngraph.gate.stored.stored_runs import StoredRuns, is_busy
 from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns, frames

@@ -12,7 +12,7 @@ from pytest_ngraph.case import FP32, PRECISIONS
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.wording import first_line
-from pytest_ngraph.workloads import Built, frameworks
+from pytest_ngraph.workloads import Built, telemetry
 from pytest_ngraph.workloads.onnx import axes as onnx_axes
 from pytest_ngraph.workloads.onnx import custom_operators, runtime
 from pytest_ngraph.workloads.onnx import inputs as onnx_inputs
@@ -201,7 +201,7 @@ def _check_types(model: Any, case: Case) -> None:
 
 
 def _require_libraries(case: Case) -> None:
-    frameworks.disable_telemetry()
+    telemetry.disable_telemetry()
     try:
         import onnxruntime  # noqa: F401
     except ImportError as error:

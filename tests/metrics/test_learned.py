@@ -10,7 +10,7 @@ import pytest
 from synthetic import case, measured
 
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
-from pytest_ngraph.metrics.history import learned, timed
+from pytest_ngraph.metrics.learned import learned, timed
 from pytest_ngraph.record import Record
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pytest_ngraph.gate.between_runs import SpreadBetweenRuns
-from pytest_ngraph.gate.pooled_columns import EffectColumns, PriorColumns
-from pytest_ngraph.gate.stored_runs import FEWEST_ROUNDS, ran_alike
+from pytest_ngraph.gate.stored.between_runs import SpreadBetweenRuns
+from pytest_ngraph.gate.stored.pooled_columns import EffectColumns, PriorColumns
+from pytest_ngraph.gate.stored.stored_runs import FEWEST_ROUNDS, ran_alike
 from pytest_ngraph.metrics.sampled import Bools, Rows
 from pytest_ngraph.store.outline import Kind, Outline
 

@@ -8,7 +8,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate import Rule, Verdict, compare
-from pytest_ngraph.gate.stored_runs import StoredRuns
+from pytest_ngraph.gate.stored.stored_runs import StoredRuns
 from pytest_ngraph.record import Record
 
 CASE = case("openvino", 8)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from synthetic import case, measured
 
 from pytest_ngraph.gate import Rule, Verdict, compare
-from pytest_ngraph.gate.baseline import decide
-from pytest_ngraph.gate.between_runs import BETWEEN_RUNS
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.stored_runs import StoredRuns
+from pytest_ngraph.gate.stored.baseline import decide
+from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS
+from pytest_ngraph.gate.stored.stored_runs import StoredRuns
 from pytest_ngraph.record import Contention, Record
 
 CASE = case("openvino", 8)

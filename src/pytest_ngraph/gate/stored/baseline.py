@@ -10,7 +10,15 @@ from pytest_ngraph.gate.assessment import Assessment
 from pytest_ngraph.gate.changes import Uncompared
 from pytest_ngraph.gate.pooling import Pooled, Prior, pool
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.stored_runs import FEWEST_ROUNDS, Against, RunOf, StoredRuns, is_busy, is_known, log_seconds
+from pytest_ngraph.gate.stored.stored_runs import (
+    FEWEST_ROUNDS,
+    Against,
+    RunOf,
+    StoredRuns,
+    is_busy,
+    is_known,
+    log_seconds,
+)
 from pytest_ngraph.gate.verdict import Verdict, VerdictName
 from pytest_ngraph.metrics.student import t_quantile
 from pytest_ngraph.record import Record

@@ -17,7 +17,7 @@ from synthetic import case, failed, measured, skipped
 from pytest_ngraph import store
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Rule, Verdict
-from pytest_ngraph.gate.whole_run import WholeRun
+from pytest_ngraph.gate.stored.whole_run import WholeRun
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.store import SCHEMA, Run
 from pytest_ngraph.store.baselines import Baseline

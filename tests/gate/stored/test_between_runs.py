@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_ngraph.gate.between_runs import BETWEEN_RUNS, LEAST_SPREAD, BetweenRuns
 from pytest_ngraph.gate.launches import Effect
+from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS, LEAST_SPREAD, BetweenRuns
 from pytest_ngraph.stats import Floats
 
 ERROR = 0.0005

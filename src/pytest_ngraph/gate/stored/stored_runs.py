@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate.between_runs import BetweenRuns
 from pytest_ngraph.gate.launches import Effect
 from pytest_ngraph.gate.pooling import Pooled
+from pytest_ngraph.gate.stored.between_runs import BetweenRuns
 from pytest_ngraph.record import Record
 from pytest_ngraph.store.outlining import AT_ONCE, log_medians
 

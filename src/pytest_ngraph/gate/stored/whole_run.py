@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from pytest_ngraph.gate.aligned_runs import HEAD, AlignedRuns
-from pytest_ngraph.gate.baseline import TOO_FEW, WITHIN, doubt, judged
-from pytest_ngraph.gate.pooled_columns import PooledColumns, departures
 from pytest_ngraph.gate.rule import Rule
-from pytest_ngraph.gate.stored_runs import BASES, Against
+from pytest_ngraph.gate.stored.aligned_runs import HEAD, AlignedRuns
+from pytest_ngraph.gate.stored.baseline import TOO_FEW, WITHIN, doubt, judged
+from pytest_ngraph.gate.stored.pooled_columns import PooledColumns, departures
+from pytest_ngraph.gate.stored.stored_runs import BASES, Against
 from pytest_ngraph.gate.verdict import Verdict, VerdictName, lost
 from pytest_ngraph.metrics.sampled import Bools, Rows
 from pytest_ngraph.stats import Floats
