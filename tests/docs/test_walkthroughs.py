@@ -94,8 +94,9 @@ def test_from_a_sweep_to_a_folder_that_serves(following: Follow, tmp_path: Path)
 
 @pytest.mark.slow
 def test_where_the_time_goes(following: Follow) -> None:
-    measured, compared, alone = following("explain.md", "--ngraph-budget=0.05")
+    measured, compared, alone, kept = following("explain.md", "--ngraph-budget=0.05")
     assert "2 passed" in measured.output
+    assert "2 passed" in kept.output
     assert "only openvino fuses conv2d+batch_norm+relu (9), conv2d+batch_norm+add+relu (8)" in compared.output
     assert "outside of kernels" in alone.output
 
