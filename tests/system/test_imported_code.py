@@ -127,10 +127,10 @@ def test_what_is_imported_from_elsewhere_by_right_is_not_another_checkout(root: 
 
 
 def test_data_of_an_installed_package_must_be_as_the_working_tree(root: Path, environment: Path) -> None:
-    """A network's configuration, say. What only one of the two has, and bytecode, makes no difference."""
-    for file, text in (("nets.py", "WIDTH = 64"), ("conf/net.yaml", "depth: 20"), ("__pycache__/nets.pyc", "ours")):
+    """A network's configuration, say. What only one of the two has, and caches, make no difference."""
+    for file, text in (("nets.py", "WIDTH = 64"), ("conf/net.yaml", "depth: 20"), ("__pycache__/nets.nbi", "ours")):
         _written(root / "src" / "mine" / file, text)
-    for file, text in (("__pycache__/nets.pyc", "theirs"), ("conf/other.yaml", "depth: 4")):
+    for file, text in (("__pycache__/nets.nbi", "theirs"), ("conf/other.yaml", "depth: 4")):
         _written(environment / "mine" / file, text)
     imported = _imported(environment)
     refuse_outdated([root / "src", root], imported)

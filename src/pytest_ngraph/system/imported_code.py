@@ -73,7 +73,8 @@ def refuse_outdated(folders: Iterable[Path], modules: Mapping[str, ModuleType]) 
         folders: where the working tree has its packages, its top folder among them.
         modules: what the process has imported (`sys.modules`).
     """
-    in_tree = _names_in(folders)
+    if not (in_tree := _names_in(folders)):
+        return
     packages: dict[Path, Path] = {}
     for name, file, below in chain(_installed(modules), _elsewhere(in_tree, modules)):
         for own in _in_tree(below, in_tree):
@@ -98,9 +99,11 @@ def _outdated(name: str, copy: str, own: Path) -> UsageError:
 
 
 def _data(package: Path) -> Iterator[Path]:
-    """Yield the files of a package that no import reads, but its code may."""
-    for folder, _, names in os.walk(package):
-        yield from (file for name in names if (file := Path(folder, name)).suffix not in (".py", ".pyi", ".pyc"))
+    """Yield the files of a package that no import reads, but its code may. In `__pycache__`, there are only caches."""
+    for folder, folders, names in os.walk(package):
+        folders[:] = [each for each in folders if each != "__pycache__"]
+        files = (Path(folder, name) for name in names)
+        yield from (file for file in files if file.suffix not in (".py", ".pyi", ".pyc") and file.is_file())
 
 
 def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType]) -> dict[str, Path]:
