@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,8 @@ from forking import TorchServer
 from synthetic import case, measured
 
 from pytest_ngraph.bench.again import probing
+from pytest_ngraph.bench.rounds.arm import Arm
+from pytest_ngraph.bench.rounds.preparer import Preparer
 from pytest_ngraph.cli import main
 from pytest_ngraph.store import Journal
 
@@ -60,10 +63,21 @@ def test_slow_layers_are_measured_at_widths_nearby(
     swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probing, "BUDGET_S", 0.01)
+    monkeypatch.setattr(probing, "WARMUP_S", 0.01)
+    held: dict[int, list[str]] = defaultdict(list)
+
+    def prepare(self: Preparer, arm: Arm) -> None:
+        prepare_as_ever(self, arm)
+        assert arm._worker
+        held[arm._worker.pid].append(arm.case.workload)
+
+    prepare_as_ever = Preparer.prepare
+    monkeypatch.setattr(Preparer, "prepare", prepare)
     (found,) = explain(capsys, "onnxruntime", "--probe")["widths"]
     assert (found["modules"], found["width"]) == (["blocks.0.conv", "blocks.1.conv"], 20)
     assert [each["width"] for each in found["tried"]] == [16, 24]
     assert all(each["ratio"][0] > 0 for each in found["tried"])
+    assert {len(models) for models in held.values()} == {1}, "a worker times the model that it has compiled last"
 
 
 @pytest.fixture

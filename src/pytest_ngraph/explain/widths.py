@@ -1,7 +1,7 @@
 """The slowest layers of a profile, and the widths nearby that they are worth trying at.
 
-A width is a number of channels or features. Libraries compute some in full vectors and fill others up, which no graph
-shows: a layer at several widths does.
+A width is a number of channels or features. Libraries compute them in full vectors and treat the rest apart, or fill it
+up, which no graph shows: the times of a layer at several widths do.
 """
 
 from __future__ import annotations

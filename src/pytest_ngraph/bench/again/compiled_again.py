@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.processes.exporting import export
-from pytest_ngraph.bench.processes.process import WorkerFailed
+from pytest_ngraph.bench.processes.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.processes.workers import EXPORTER
 from pytest_ngraph.bench.rounds.arm import Arm
 from pytest_ngraph.bench.rounds.preparer import Preparer
@@ -46,9 +46,20 @@ def exported_again(preparer: Preparer, folder: Path, case: Case, target: Target,
     return artifact
 
 
-def prepared(preparer: Preparer, artifact: Artifact, case: Case, target: Target) -> Arm:
-    """Return the case's arm, compiled, warmed up and verified as before measuring. Raises as `exported_again` does."""
-    arm = Arm(case, artifact, target, preparer.settings, lambda: preparer.workers.resident(case.compiler, target))
+def prepared(
+    preparer: Preparer,
+    artifact: Artifact,
+    case: Case,
+    target: Target,
+    worker: Callable[[], WorkerProcess] | None = None,
+) -> Arm:
+    """Return the case's arm, compiled, warmed up and verified as before measuring. Raises as `exported_again` does.
+
+    Args:
+        worker: returns where; without it, the compiler's resident worker does.
+    """
+    where = worker or partial(preparer.workers.resident, case.compiler, target)
+    arm = Arm(case, artifact, target, preparer.settings, where)
     preparer.prepare(arm)
     require_it_runs(arm)
     return arm

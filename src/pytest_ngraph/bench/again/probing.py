@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from pytest_ngraph.artifact import Target
+from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.again.compiled_again import answer, prepared, require_it_runs
 from pytest_ngraph.bench.processes.exporting import export
 from pytest_ngraph.bench.processes.workers import EXPORTER, workers_alone
@@ -21,7 +21,7 @@ from pytest_ngraph.bench.rounds.preparer import Preparer
 from pytest_ngraph.case import LATENCY, Case
 from pytest_ngraph.explain.widths import Layer, Probed, Slow, Tried
 from pytest_ngraph.metrics.between import IN_GENERAL, with_between
-from pytest_ngraph.record import Contention, Phase
+from pytest_ngraph.record import Phase
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.stats import Estimate, Floats, median_interval
 from pytest_ngraph.workloads.layer import NAME
@@ -83,7 +83,7 @@ class OfLayer(Silent):
 
 @contextmanager
 def _arms(layers: Sequence[Layer], case: Case, target: Target, preparer: Preparer, folder: Path) -> Iterator[list[Arm]]:
-    """Prepare an arm for each layer. At the end, free their models."""
+    """Prepare an arm for each layer, in a worker of its own: a worker holds one model. At the end, close them."""
     with ExitStack() as at_end:
         arms = []
         for place, layer in enumerate(layers):
@@ -100,17 +100,17 @@ def _arms(layers: Sequence[Layer], case: Case, target: Target, preparer: Prepare
                 inputs="",
                 scored_by="",
             )
-            arm = _prepared(preparer, of_layer, target, folder / str(place))
-            at_end.callback(arm.finish, Contention(), ())
-            arms.append(arm)
+            artifact = _exported(preparer, of_layer, target, folder / str(place))
+            worker = at_end.enter_context(closing(preparer.workers.further(case.compiler, target)))
+            arms.append(prepared(preparer, artifact, of_layer, target, lambda worker=worker: worker))  # type: ignore[misc]
         yield arms
 
 
-def _prepared(preparer: Preparer, case: Case, target: Target, folder: Path) -> Arm:
+def _exported(preparer: Preparer, case: Case, target: Target, folder: Path) -> Artifact:
     folder.mkdir(parents=True)
     exporter, on_phase = preparer.workers.resident(EXPORTER, target), partial(preparer.progress.phase, case)
     ask = partial(export, exporter, case.group, folder, preparer.settings.timeout_s, on_phase=on_phase)
-    return prepared(preparer, answer(case, "built", ask), case, target)
+    return answer(case, "built", ask)
 
 
 def _times(arm: Arm) -> Floats:
