@@ -10,7 +10,7 @@ the library. Both are launched in turn, in the same kind of fresh process. Then 
 
 `--launches=0` or `--checks=0` leaves one of both out. `--results` keeps what is found of each case, and the tables have
 the cases of earlier calls too; of a case that is measured again, the last row counts. `--write` puts the comparisons
-into docs/deploy.md, and, where folders were launched, what each compiler needs into docs/compilers.md.
+into docs/deploy-measured.md, and, where folders were launched, what each compiler needs into docs/compilers.md.
 """
 
 from __future__ import annotations
@@ -233,9 +233,10 @@ def main() -> None:
         found = kept(chosen.results)
     tables = []
     if launched := [each for each in found if each.launches]:
-        tables += [("serving", needs(launched), "compilers.md"), ("serving truth", comparison(launched), "deploy.md")]
+        tables.append(("serving", needs(launched), "compilers.md"))
+        tables.append(("serving truth", comparison(launched), "deploy-measured.md"))
     if checked := [each for each in found if each.rates]:
-        tables.append(("serving rates", throughputs(checked), "deploy.md"))
+        tables.append(("serving rates", throughputs(checked), "deploy-measured.md"))
     for section, text, page in tables:
         markdown_output.publish(run.environment, text, section if chosen.write else "", DOCS / page)
 
