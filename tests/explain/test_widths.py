@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from explained import kernel, node, profile
 
@@ -107,3 +109,9 @@ def test_a_narrower_one_saves_if_it_surely_takes_less_than_its_share_of_the_work
     found = probed(at(48, 0.5, 0.52), at(64, 0.6, 0.7)).best_saving
     assert found is not None
     assert found.width == 64
+
+
+def test_json_has_the_numbers() -> None:
+    data = json.loads(json.dumps(probed(at(80, 0.97, 1.03)).to_dict()))
+    assert (data["modules"], data["width"], data["seconds"]) == (["a"], 66, [1, 1, 1])
+    assert data["tried"] == [{"width": 80, "ratio": [1.0, 0.97, 1.03], "work": (80 / 66) ** 2}]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from pytest_ngraph.explain.widths import Layer, Probed, Slow, Tried
-from pytest_ngraph.report.probed import lines, to_dict
+from pytest_ngraph.report.probed import lines
 from pytest_ngraph.stats import Estimate
 
 LAYER = Layer(kind="conv2d", outputs=66, inputs=66, kernel=(3, 3), input_shape=(1, 66, 8, 8))
@@ -38,9 +36,3 @@ def test_where_nothing_is_better_that_is_said() -> None:
 
 def test_without_a_layer_the_reason_is_given() -> None:
     assert lines("openvino", [], "it has none", 100) == ["No layer has a width worth trying: it has none."]
-
-
-def test_json_has_the_numbers() -> None:
-    data = json.loads(json.dumps(to_dict(probed(FREE))))
-    assert data["modules"] == ["a.conv", "b.conv"]
-    assert data["tried"] == [{"width": 80, "ratio": [1.0, 0.97, 1.03], "work": 1.47}]

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph import store
 from pytest_ngraph.cli.arguments import add_store, columns, count
@@ -15,6 +15,13 @@ from pytest_ngraph.cli.project import add_devices, import_as_pytest, inventory
 from pytest_ngraph.deploy import choice
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.record import Record
+
+if TYPE_CHECKING:
+    from pytest_ngraph.artifact import Target
+    from pytest_ngraph.case import Case
+    from pytest_ngraph.explain.profile import Profile
+    from pytest_ngraph.explain.widths import Probed
+    from pytest_ngraph.settings import Settings
 
 
 def declare(commands: Any) -> None:
@@ -55,28 +62,36 @@ def _run(parsed: argparse.Namespace) -> int:
     targets = [choice.target_of(record, devices, purpose="explain") for record in records]
 
     from pytest_ngraph.bench.again.explaining import explaining
-    from pytest_ngraph.bench.again.probing import probing
     from pytest_ngraph.explain.explanation import explain
-    from pytest_ngraph.explain.widths import slow_layers, why_none
-    from pytest_ngraph.report import probed as probed_layers
+    from pytest_ngraph.explain.widths import why_none
     from pytest_ngraph.report.explained import lines
+    from pytest_ngraph.report.probed import lines as probed_lines
 
     live = Live(sys.stderr)
     settings = choice.settings_here()
     cases = [(record.case, target) for record, target in zip(records, targets, strict=True)]
     profiles = explaining(cases, settings, records[0].follows_from["graph"], live)
     explained = explain(profiles, parsed.depth)
-    probed = [*probing(slow_layers(profiles[0]), *cases[0], settings, live)] if parsed.probe else []
     live.end("")
+    if not parsed.json:  # at once: a layer that fails alone ends the command
+        print("\n".join(lines(records[0].case.group_label, explained, columns())), flush=True)
+    probed = _probed(profiles[0], *cases[0], settings, live) if parsed.probe else None
     if parsed.json:
-        found = {"cases": [record.case.id for record in records]} | explained.to_dict()
-        print(json.dumps(found | ({"widths": [*map(probed_layers.to_dict, probed)]} if parsed.probe else {})))
-    else:
-        width = columns()
-        print("\n".join(lines(records[0].case.group_label, explained, width)))
-        if parsed.probe:
-            print("\n".join(["", *probed_layers.lines(records[0].case.compiler, probed, why_none(profiles[0]), width)]))
+        data = {"cases": [record.case.id for record in records]} | explained.to_dict()
+        print(json.dumps(data if probed is None else data | {"widths": [each.to_dict() for each in probed]}))
+    elif probed is not None:
+        print("\n".join(["", *probed_lines(cases[0][0].compiler, probed, why_none(profiles[0]), columns())]))
     return 0
+
+
+def _probed(profile: Profile, case: Case, target: Target, settings: Settings, live: Live) -> list[Probed]:
+    """Return the slowest layers of a case, measured at several widths."""
+    from pytest_ngraph.bench.again.probing import probing
+    from pytest_ngraph.explain.widths import slow_layers
+
+    found = [*probing(slow_layers(profile), case, target, settings, live)]
+    live.end("")
+    return found
 
 
 def _require_one_workload(records: Sequence[Record]) -> None:

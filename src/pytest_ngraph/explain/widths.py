@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_ngraph.case import Scalar
 from pytest_ngraph.explain.profile import Node, Profile
@@ -151,6 +152,17 @@ class Probed:
     def best_saving(self) -> Tried | None:
         saving = (each for each in self.tried if each.saves)
         return min(saving, key=lambda each: each.ratio.value / each.work, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the layer and its times as JSON-ready data. An estimate is `[value, low, high]`."""
+        return {
+            "modules": list(self.slow.modules),
+            "operator": self.slow.layer.kind,
+            "share": self.slow.share,
+            "width": self.slow.layer.width,
+            "seconds": list(self.seconds),
+            "tried": [{"width": each.width, "ratio": list(each.ratio), "work": each.work} for each in self.tried],
+        }
 
 
 def why_none(profile: Profile) -> str:

@@ -1,10 +1,9 @@
-"""Slow layers at several widths, as lines for the terminal and as JSON."""
+"""Slow layers at several widths, as lines for the terminal."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pytest_ngraph.explain.widths import Probed, Tried
 from pytest_ngraph.metrics.text import with_interval
@@ -64,16 +63,3 @@ def _saved(tried: Tried) -> str:
     ratio = tried.ratio
     value, low, high = (100 * (1 - each) for each in (ratio.value, ratio.high, ratio.low))
     return f"{value:.0f} % [{low:.0f}, {high:.0f}]"
-
-
-def to_dict(probed: Probed) -> dict[str, Any]:
-    """Return a layer and its times as JSON-ready data. An estimate is `[value, low, high]`."""
-    layer = probed.slow.layer
-    return {
-        "modules": list(probed.slow.modules),
-        "operator": layer.kind,
-        "share": probed.slow.share,
-        "width": layer.width,
-        "seconds": list(probed.seconds),
-        "tried": [{"width": each.width, "ratio": list(each.ratio), "work": each.work} for each in probed.tried],
-    }

@@ -101,7 +101,8 @@ def _arms(layers: Sequence[Layer], case: Case, target: Target, preparer: Prepare
                 scored_by="",
             )
             artifact = _exported(preparer, of_layer, target, folder / str(place))
-            worker = at_end.enter_context(closing(preparer.workers.further(case.compiler, target)))
+            start = partial(preparer.workers.further, case.compiler, target)
+            worker = at_end.enter_context(closing(answer(of_layer, "built", start)))
             arms.append(prepared(preparer, artifact, of_layer, target, lambda worker=worker: worker))  # type: ignore[misc]
         yield arms
 
