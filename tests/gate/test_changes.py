@@ -12,8 +12,8 @@ from synthetic import case, measured
 from pytest_ngraph.comparison import AloneLaunch, Comparison
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.gate import Rule
-from pytest_ngraph.gate.assessment import decide_worse
-from pytest_ngraph.gate.changes import Uncompared, reading_of_launches, reading_of_runs, time_change
+from pytest_ngraph.gate.assessment import assess_launches
+from pytest_ngraph.gate.changes import Uncompared, reading_of_launches, reading_of_runs, time_change_of_launches
 from pytest_ngraph.gate.pooling import EXACTLY_EQUAL
 from pytest_ngraph.record import Record
 
@@ -31,9 +31,9 @@ def alone(head: list[float], base: list[float]) -> tuple[AloneLaunch, ...]:
 
 def test_a_cell_is_known_from_fresh_launches_once_there_are_enough() -> None:
     screened = (exact(0.02, fresh=False),)
-    assert time_change(compared(launches=screened), Rule()).mean == pytest.approx(0.02)
+    assert time_change_of_launches(compared(launches=screened), Rule()).mean == pytest.approx(0.02)
     confirmed = (*screened, *map(exact, (0.05, 0.06, 0.07)))
-    assert time_change(compared(launches=confirmed), Rule()).mean == pytest.approx(0.06)
+    assert time_change_of_launches(compared(launches=confirmed), Rule()).mean == pytest.approx(0.06)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_cell_is_known_from_fresh_launches_once_there_are_enough() -> None:
 )
 def test_what_was_not_compared_says_why(fields: dict[str, Any], name: str, said: str) -> None:
     with pytest.raises(Uncompared, match=said) as found:
-        time_change(compared(**fields), Rule())
+        time_change_of_launches(compared(**fields), Rule())
     assert found.value.name == name
 
 
@@ -113,7 +113,7 @@ def test_a_size_that_grew_has_surely_grown(size: int, name: str) -> None:
     record = compared(launches=(exact(0.0),), serving=costs(artifact_bytes=40 * 2**20))
     record = dataclasses.replace(record, serving=costs(artifact_bytes=size * 2**20))
     change = reading_of_launches(record, "artifact_bytes").change
-    assert decide_worse(change, Rule(margin=0.01)).name == name
+    assert assess_launches(change, Rule(margin=0.01)).name == name
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from statistics import mean, median
 
 from pytest_ngraph.gate import Rule
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.stored.baseline import decide, detectable
+from pytest_ngraph.gate.stored.baseline import assess_runs, detectable
 
 ALONE, TIME, RATIO = "each case by itself, in time", "all cases together, in time", "all cases together, over identity"
 WAYS = (ALONE, TIME, RATIO)
@@ -31,7 +31,7 @@ class Tally:
     def add(self, distances: Sequence[Pooled]) -> None:
         """Add a run, by the distances of all its cases from a baseline. They share the error level."""
         rule = Rule(cells=len(distances))
-        names = [decide(distance, rule).name for distance in distances]
+        names = [assess_runs(distance, rule).name for distance in distances]
         self._alarms.append("regressed" in names)
         self._unchanged += [name == "unchanged" for name in names]
         for distance in distances:
@@ -39,7 +39,7 @@ class Tally:
             self._covered.append(distance.low(rule.miss) < 0 < distance.high(rule.miss))
             for slowdown, found in self._found.items():
                 slower = dataclasses.replace(distance, mean=distance.mean + math.log1p(slowdown))
-                found.append(decide(slower, rule).name == "regressed")
+                found.append(assess_runs(slower, rule).name == "regressed")
 
     @property
     def short(self) -> str:

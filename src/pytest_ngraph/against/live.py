@@ -11,8 +11,8 @@ from pytest_ngraph.bench.processes.free_cores import FreeCores
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.gate import Calibration, Rule, Verdict, is_enough, missing, verdict
-from pytest_ngraph.gate.assessment import Assessment, decide_worse
-from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change
+from pytest_ngraph.gate.assessment import Assessment, assess_launches
+from pytest_ngraph.gate.changes import Reading, Uncompared, reading_of_launches, time_change_of_launches
 from pytest_ngraph.gate.decision import is_regressed
 from pytest_ngraph.gate.judge import CaseJudge
 from pytest_ngraph.gate.pooling import Pooled, Prior
@@ -150,7 +150,7 @@ class LiveBase(CaseJudge):
 
     def time(self, case: Case) -> Pooled:
         """Return the logarithm of head's seconds per iteration over base's. Raises `Uncompared`."""
-        return time_change(self._head(case), self.rule)
+        return time_change_of_launches(self._head(case), self.rule)
 
     def seconds(self, case: Case) -> Pooled:
         """Return the logarithm of head's seconds, with the uncertainty of another process. Raises `Uncompared`."""
@@ -161,9 +161,9 @@ class LiveBase(CaseJudge):
         of_launches = percentile_of_launches if metric in PERCENTILES else reading_of_launches
         return of_launches(self._head(case), metric)
 
-    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
+    def assess(self, worse: Pooled, rule: Rule) -> Assessment:
         """Assess a metric like a case: worse or better by more than the margin, beyond the uncertainty."""
-        return decide_worse(worse, rule)
+        return assess_launches(worse, rule)
 
     def conclude(self, *, whole: bool = True) -> list[Verdict]:
         """Judge again, knowing all verdicts. Return nothing: a case that only the base has does not fail the run."""

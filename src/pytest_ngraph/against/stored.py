@@ -110,7 +110,7 @@ class StoredBase(CaseJudge):
 
     def time(self, case: Case) -> Pooled:
         """Return the logarithm of this run's seconds per iteration over the baseline's. Raises `Uncompared`."""
-        return gate_baseline.time_change(self._head(case), self._heads, self._stored)
+        return gate_baseline.time_change_of_runs(self._head(case), self._heads, self._stored)
 
     def seconds(self, case: Case) -> Pooled:
         """Return the logarithm of this run's seconds, with the uncertainty of another run. Raises `Uncompared`."""
@@ -122,9 +122,9 @@ class StoredBase(CaseJudge):
         of_runs = percentile_of_runs if metric in PERCENTILES else reading_of_runs
         return of_runs(head, gate_baseline.comparable_runs(head, self._stored), metric)
 
-    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
+    def assess(self, worse: Pooled, rule: Rule) -> Assessment:
         """Assess a metric like a case: the margin is widened by what runs differ by chance."""
-        return gate_baseline.decide(worse, rule)
+        return gate_baseline.assess_runs(worse, rule)
 
     def conclude(self, *, whole: bool = True) -> list[Verdict]:
         """Judge again, knowing all verdicts. Return those on missing cases."""

@@ -22,7 +22,7 @@ class Assessment(NamedTuple):
     tail: float
 
 
-def decide_worse(worse: Pooled, rule: Rule) -> Assessment:
+def assess_launches(worse: Pooled, rule: Rule) -> Assessment:
     """Return whether a metric is worse or better by more than the margin, beyond the uncertainty.
 
     It is unchanged if it is surely not worse by more than the margin.

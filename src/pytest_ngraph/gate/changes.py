@@ -80,7 +80,7 @@ class Changes(Protocol):
         """The base, as shown to users."""
         ...
 
-    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
+    def assess(self, worse: Pooled, rule: Rule) -> Assessment:
         """Return the verdict on a metric from a log ratio, which is above 0 where it got worse."""
         ...
 
@@ -101,7 +101,7 @@ class Changes(Protocol):
         ...
 
 
-def time_change(record: Record, rule: Rule) -> Pooled:
+def time_change_of_launches(record: Record, rule: Rule) -> Pooled:
     """Return the log ratio of times from a record's comparison. Raises `Uncompared` where it has none."""
     comparison = comparison_of(record)
     if comparison.same:

@@ -153,7 +153,7 @@ class MetricGate:
                 change = combine((weight, self._judge.time(case)) for case, weight in of.weights.items())
         except Uncompared as reason:
             return replace(unjudged, name=reason.name, reason=str(reason), broken=reason.broken)
-        found = judge_change(unjudged, head, change, rule, self._judge.decide)
+        found = judge_change(unjudged, head, change, rule, self._judge.assess)
         if found.name == "inconclusive" and name in PERCENTILES:
             return replace(found, reason=f"{found.reason}; a larger --ngraph-tails times more calls")
         return found

@@ -18,7 +18,7 @@ from pytest_ngraph.metrics import DEFINITIONS, Scope
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.stats import Estimate
 
-Decide = Callable[[Pooled, Rule], Assessment]
+Assess = Callable[[Pooled, Rule], Assessment]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +120,14 @@ def tolerated(threshold: Threshold) -> float:
     return math.log1p(threshold.bound) if definition.better == "lower" else -math.log1p(-threshold.bound)
 
 
-def judge_change(verdict: MetricVerdict, head: float, change: Pooled, rule: Rule, decide: Decide) -> MetricVerdict:
+def judge_change(verdict: MetricVerdict, head: float, change: Pooled, rule: Rule, assess: Assess) -> MetricVerdict:
     """Return the verdict on a metric that changed.
 
     Args:
         verdict: a verdict on the same metric, still undecided; the result is a copy of it.
         head: the head's value.
         change: the logarithm of head over base, or head minus base for a metric with a difference.
-        decide: returns the assessment of how much worse the metric got.
+        assess: returns the assessment of how much worse the metric got.
     """
     definition = DEFINITIONS[verdict.threshold.metric]
     is_difference = definition.change == "difference"
@@ -137,7 +137,7 @@ def judge_change(verdict: MetricVerdict, head: float, change: Pooled, rule: Rule
         return replace(verdict, name="unchanged", head=head, base=head, change=unchanged, reason=SAME)
     worse = combine([(1.0 if definition.better == "lower" else -1.0, change)])
     rule = replace(rule, margin=math.expm1(tolerated(verdict.threshold)))
-    name, margin, tail = decide(worse, rule)
+    name, margin, tail = assess(worse, rule)
     found = Estimate(change.mean, change.low(tail), change.high(tail))
     return replace(
         verdict,

@@ -8,7 +8,7 @@ from synthetic import case, measured
 
 from pytest_ngraph.gate import Rule, Verdict, compare
 from pytest_ngraph.gate.pooling import Pooled
-from pytest_ngraph.gate.stored.baseline import decide
+from pytest_ngraph.gate.stored.baseline import assess_runs
 from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS
 from pytest_ngraph.gate.stored.stored_runs import StoredRuns
 from pytest_ngraph.record import Contention, Record
@@ -103,7 +103,7 @@ def test_more_cells_leave_less_level_to_each() -> None:
     st.integers(1, 200),
 )
 def test_the_interval_and_the_margin_show_why(distance: Pooled, cells: int) -> None:
-    found = decide(distance, Rule(cells=cells))
+    found = assess_runs(distance, Rule(cells=cells))
     low, high = distance.low(found.tail), distance.high(found.tail)
     shows = {
         "regressed": low >= found.margin,
@@ -116,7 +116,7 @@ def test_the_interval_and_the_margin_show_why(distance: Pooled, cells: int) -> N
 @given(st.floats(-0.5, 0.5), st.floats(1e-4, 0.3), st.floats(1, 80))
 def test_faster_is_judged_like_slower(mean: float, error: float, dof: float) -> None:
     mirrored = {"regressed": "improved", "improved": "regressed"}
-    one, other = (decide(Pooled(sign * mean, error, dof, 1), Rule(cells=20)).name for sign in (1, -1))
+    one, other = (assess_runs(Pooled(sign * mean, error, dof, 1), Rule(cells=20)).name for sign in (1, -1))
     assert mirrored.get(one, one) == other
 
 

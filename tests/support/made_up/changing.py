@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.gate.assessment import Assessment, decide_worse
+from pytest_ngraph.gate.assessment import Assessment, assess_launches
 from pytest_ngraph.gate.changes import Reading, Uncompared
 from pytest_ngraph.gate.pooling import Pooled
 from pytest_ngraph.gate.rule import Rule
@@ -55,8 +55,8 @@ class Base:
     def reading(self, case: Case, metric: str) -> Reading:
         return self.readings[case, metric]
 
-    def decide(self, worse: Pooled, rule: Rule) -> Assessment:
-        return decide_worse(worse, rule)
+    def assess(self, worse: Pooled, rule: Rule) -> Assessment:
+        return assess_launches(worse, rule)
 
     def expect(self, cases: Collection[Case]) -> None:
         """Ignore the cases: all figures are given."""

@@ -62,7 +62,7 @@ def judged(case: Case, found: Against, doubt: str, rule: Rule, against: str, pre
         pressure_percent: as in `Contention`, of this run.
     """
     decisive = found.ratio or found.time
-    name, margin, tail = decide(decisive, rule)
+    name, margin, tail = assess_runs(decisive, rule)
     doubt = doubt or _contradiction(name, found, rule)
     if doubt:
         name, margin, tail = "inconclusive", _widened(decisive, rule), rule.miss
@@ -84,7 +84,7 @@ def judged(case: Case, found: Against, doubt: str, rule: Rule, against: str, pre
     )
 
 
-def decide(distance: Pooled, rule: Rule) -> Assessment:
+def assess_runs(distance: Pooled, rule: Rule) -> Assessment:
     """Return whether a log ratio is slower or faster by more than the margin, beyond what runs differ by chance.
 
     A case is unchanged if its interval lies within a margin that is widened by that difference, on both sides, and does
@@ -112,7 +112,7 @@ def detectable(distance: Pooled, rule: Rule) -> float:
     return min(LARGEST, rule.limit + sum(quantiles) * distance.standard_error)
 
 
-def time_change(head: Record, heads: RunOf, runs: StoredRuns) -> Pooled:
+def time_change_of_runs(head: Record, heads: RunOf, runs: StoredRuns) -> Pooled:
     """Return the logarithm of a record's seconds per iteration over those of the baseline's runs.
 
     Raises:
@@ -171,7 +171,7 @@ def _contradiction(name: VerdictName, found: Against, rule: Rule) -> str:
 def _explanation(name: VerdictName, found: Against, rule: Rule) -> str:
     if name == "inconclusive":
         return UNDECIDED
-    by_time = decide(found.time, rule).name if found.ratio else name
+    by_time = assess_runs(found.time, rule).name if found.ratio else name
     if name != "regressed" and by_time == "regressed":
         return "the machine is slower: identity, the same code, took longer as well"
     return ""

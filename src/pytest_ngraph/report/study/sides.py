@@ -14,7 +14,7 @@ import polars as pl
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate.changes import Uncompared
 from pytest_ngraph.gate.pooling import Pooled, combine
-from pytest_ngraph.gate.stored.baseline import seconds_elsewhere, time_change
+from pytest_ngraph.gate.stored.baseline import seconds_elsewhere, time_change_of_runs
 from pytest_ngraph.gate.stored.between_runs import BETWEEN_RUNS
 from pytest_ngraph.gate.stored.stored_runs import StoredRuns, is_busy
 from pytest_ngraph.metrics.between import TAIL
@@ -129,7 +129,7 @@ class Sides:
     def _change(self, case: Case, first: Record, second: Record) -> Pooled:
         """Return the logarithm of the ratio. Raises `Uncompared`."""
         if self.what == "run" and self.alike(case.device):
-            slower = time_change(second, self.other.records, self._earlier)
+            slower = time_change_of_runs(second, self.other.records, self._earlier)
             return combine([(-1.0, slower)])
         if is_busy(first) or is_busy(second):
             raise Uncompared("inconclusive", BUSY)
