@@ -7,17 +7,25 @@ import json
 import pytest
 from explained import kernel, node, profile
 
-from pytest_ngraph.explain.widths import Layer, Probed, Slow, Tried, slow_layers, why_none
+from pytest_ngraph.explain.layers import Layer
+from pytest_ngraph.explain.widths import Probed, Slow, Tried, slow_layers, why_none
 from pytest_ngraph.stats import Estimate
 
-LAYER = Layer(kind="conv2d", outputs=66, inputs=66, kernel=(3, 3), input_shape=(1, 66, 8, 8), options="[1, 1], [1, 1]")
-ON = node("add", shape=(1, 66, 8, 8))
+LAYER = Layer(
+    kind="conv2d",
+    outputs=66,
+    inputs=66,
+    kernel=(3, 3),
+    input_shape=(1, 66, 8, 8),
+    options="stride=[1, 1], padding=[1, 1]",
+)
 NODES = [
-    ON,
-    *(node(f"{name}_{at}", f"{at}.{name}", name, inputs=["add"]) for at in "ab" for name in ("relu",)),
+    node("add", shape=(1, 66, 8, 8)),
+    node("pool", shape=(1, 64, 8, 8)),
+    *(node(f"relu_{at}", f"{at}.relu", "relu", inputs=["add"]) for at in "ab"),
     node("conv_a", "a.conv", "conv2d", inputs=["add"], attributes="66x66x3x3, 66, [1, 1], [1, 1]"),
     node("conv_b", "b.conv", "conv2d", inputs=["add"], attributes="66x66x3x3, 66, [1, 1], [1, 1]"),
-    node("wide", "c", "conv2d", inputs=["add"], attributes="64x64x1x1"),
+    node("wide", "c", "conv2d", inputs=["pool"], attributes="64x64x1x1"),
     node("small", "d", "conv2d", inputs=["add"], attributes="50x66x1x1, None"),
     node("first", "e", "conv2d", inputs=["x"], attributes="66x3x1x1"),
     node("two", "f", "linear", inputs=["add", "add"], attributes=""),
@@ -42,51 +50,9 @@ def test_layers_of_one_kernel_share_its_time() -> None:
     assert slow.share == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
-    ("attributes", "expected"),
-    [
-        ("66x1x3x3, None, [2, 2], [1, 1], [1, 1], 66", {"inputs": 66, "groups": 66, "bias": False}),
-        ("66x66x3x3, None, [2, 2], [1, 1], [1, 1], 1", {"groups": 1, "options": "[2, 2], [1, 1], [1, 1]"}),
-        ("66x33x3x3, 66, [1, 1], same, [1, 1], 2", {"inputs": 66, "groups": 2, "options": "[1, 1], same, [1, 1]"}),
-        ("66x66x3x3 channels_last, 66, [1, 1], [1, 1]", {}),
-    ],
-)  # fmt: skip
-def test_a_layer_is_read_from_the_arguments_of_its_operation(attributes: str, expected: dict[str, object]) -> None:
-    nodes = [ON, node("conv", "a", "conv2d", inputs=["add"], attributes=attributes)]
-    (slow,) = slow_layers(profile([kernel("0", 0.4, ["conv"])], nodes, latency_s=1.0))
-    layer = slow.layer
-    assert {name: getattr(layer, name) for name in expected} == expected
-    assert (layer.outputs, layer.kernel, layer.input_shape) == (66, (3, 3), (1, 66, 8, 8))
-
-
 def test_why_there_is_none() -> None:
     assert "multiples of 16" in why_none(profile([kernel("0", 0.4, ["wide"])], NODES))
-    assert "ONNX files are not probed" in why_none(profile([], [node("Conv_0", "", "Conv")]))
-
-
-def test_a_layer_is_tried_at_multiples_nearby_wherever_it_has_its_width() -> None:
-    nearby = LAYER.nearby()
-    assert [*nearby] == [64, 72, 80, 96]
-    assert (nearby[72].outputs, nearby[72].inputs, nearby[72].input_shape) == (72, 72, (1, 72, 8, 8))
-    assert nearby[96].work / LAYER.work == pytest.approx((96 / 66) ** 2)
-
-
-def test_depthwise_layers_keep_a_group_for_each_channel() -> None:
-    depthwise = Layer(kind="conv2d", outputs=66, inputs=66, groups=66, kernel=(3, 3), input_shape=(1, 66, 8, 8))
-    assert {layer.groups == width for width, layer in depthwise.nearby().items()} == {True}
-    assert depthwise.at(96).work / depthwise.work == pytest.approx(96 / 66)  # type: ignore[union-attr]
-
-
-def test_widths_that_the_groups_do_not_divide_are_left_out() -> None:
-    grouped = Layer(kind="conv2d", outputs=66, inputs=66, groups=3, kernel=(1, 1), input_shape=(1, 66, 8, 8))
-    assert [*grouped.nearby()] == [72, 96]
-
-
-def test_of_linear_layers_only_the_odd_side_changes() -> None:
-    layer = Layer(kind="linear", outputs=512, inputs=100, input_shape=(1, 7, 100))
-    tried = layer.at(112)
-    assert tried is not None
-    assert (tried.outputs, tried.inputs, tried.input_shape) == (512, 112, (1, 7, 112))
+    assert "no convolution or linear layer" in why_none(profile([], [node("relu", "", "relu")]))
 
 
 def probed(*tried: Tried) -> Probed:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_ngraph.explain.widths import Layer, Probed, Slow, Tried
+from pytest_ngraph.explain.layers import Layer
+from pytest_ngraph.explain.widths import Probed, Slow, Tried
 from pytest_ngraph.report.probed import lines
 from pytest_ngraph.stats import Estimate
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_ngraph.explain.widths import Layer
+from pytest_ngraph.explain.layers import Layer
 from pytest_ngraph.workloads.layer import layer
 
 torch = pytest.importorskip("torch")
@@ -20,17 +20,24 @@ ON = (2, 6, 9, 9)
         (
             Layer(
                 kind="conv2d", outputs=6, inputs=6, groups=3, kernel=(3, 3), input_shape=ON, bias=False,
-                options="[2, 2], [1, 1], [1, 1]",
+                options="stride=[2, 2], padding=[1, 1], dilation=[1, 1]",
             ),
             {"stride": (2, 2), "padding": (1, 1), "groups": 3, "bias": None},
         ),
         (
-            Layer(kind="conv2d", outputs=6, inputs=6, kernel=(3, 3), input_shape=ON, options="[1, 1], same"),
+            Layer(kind="conv2d", outputs=6, inputs=6, kernel=(3, 3), input_shape=ON, options="padding=same"),
             {"padding": "same"},
         ),
         (
-            Layer(kind="conv1d", outputs=8, inputs=6, kernel=(5,), input_shape=(2, 6, 9), options="[1], [2]"),
+            Layer(kind="conv1d", outputs=8, inputs=6, kernel=(5,), input_shape=(2, 6, 9), options="padding=[2]"),
             {"padding": (2,)},
+        ),
+        (
+            Layer(
+                kind="conv_transpose2d", outputs=10, inputs=6, groups=2, kernel=(2, 2), input_shape=ON,
+                options="stride=[2, 2], output_padding=[1, 1]",
+            ),
+            {"stride": (2, 2), "output_padding": (1, 1), "in_channels": 6},
         ),
         (Layer(kind="linear", outputs=10, inputs=9, input_shape=ON, bias=False), {"in_features": 9, "bias": None}),
     ],

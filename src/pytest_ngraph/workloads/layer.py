@@ -19,10 +19,10 @@ def layer(
     """Return a layer with random weights, and a random input.
 
     Args:
-        kind: `conv2d` or another convolution, or `linear`.
+        kind: `conv2d`, `conv_transpose2d` or another convolution, or `linear`.
         sizes: its outputs, inputs and groups, and the extents of a convolution's kernel: `66x66x1x3x3`.
         on: the shape of the input, with all of its axes.
-        options: stride, padding and dilation of a convolution, as text: `[2, 2], [1, 1]`.
+        options: further arguments of a convolution, as text: `stride=[2, 2], padding=same`.
         bias: whether it has one.
         batch_size: stands in `on` already.
     """
@@ -34,11 +34,11 @@ def layer(
     on_input = torch.randn(*map(int, on.split("x")))
     if kind == "linear":
         return nn.Linear(inputs, outputs, bias), on_input
-    convolution: Any = {"conv1d": nn.Conv1d, "conv2d": nn.Conv2d, "conv3d": nn.Conv3d}[kind]
-    given = dict(zip(("stride", "padding", "dilation"), _options(options), strict=False))
+    name = kind.replace("conv", "Conv").replace("_transpose", "Transpose")
+    convolution: Any = getattr(nn, name)
+    given = {name: _value(text) for name, text in re.findall(r"(\w+)=(\[[^]]*\]|\w+)", options)}
     return convolution(inputs, outputs, kernel, groups=groups, bias=bias, **given), on_input
 
 
-def _options(text: str) -> list[Any]:
-    parts = re.findall(r"\[[^]]*\]|\w+", text)
-    return [part if part.isalpha() else ast.literal_eval(part) for part in parts]
+def _value(text: str) -> Any:
+    return text if text.isalpha() else ast.literal_eval(text)

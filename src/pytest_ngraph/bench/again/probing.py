@@ -19,7 +19,8 @@ from pytest_ngraph.bench.rounds.arm import Arm
 from pytest_ngraph.bench.rounds.group import interleave
 from pytest_ngraph.bench.rounds.preparer import Preparer
 from pytest_ngraph.case import LATENCY, Case
-from pytest_ngraph.explain.widths import Layer, Probed, Slow, Tried
+from pytest_ngraph.explain.layers import Layer
+from pytest_ngraph.explain.widths import Probed, Slow, Tried
 from pytest_ngraph.metrics.between import IN_GENERAL, with_between
 from pytest_ngraph.record import Phase
 from pytest_ngraph.settings import Settings
