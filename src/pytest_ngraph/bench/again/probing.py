@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from pytest_ngraph.bench.progress import Progress, Silent
 from pytest_ngraph.bench.rounds.arm import Arm
 from pytest_ngraph.bench.rounds.group import interleave
 from pytest_ngraph.bench.rounds.preparer import Preparer
-from pytest_ngraph.case import LATENCY, Case
+from pytest_ngraph.case import LATENCY, Case, Scalar
 from pytest_ngraph.explain.layers import Layer
 from pytest_ngraph.explain.widths import Probed, Slow, Tried
 from pytest_ngraph.metrics.between import IN_GENERAL, with_between
@@ -48,9 +48,10 @@ def probing(
     settings = dataclasses.replace(settings, budget_s=BUDGET_S, warmup_s=WARMUP_S)
     with workers_alone(progress.waiting, settings.memory_bytes) as (workers, scratch):
         for number, each in enumerate(slow):
-            of_layer = OfLayer(progress, case, f"{each.modules[0]} alone")
-            preparer = Preparer(workers=workers, settings=settings, progress=of_layer)
             nearby = each.layer.nearby()
+            widths = {layer.arguments["sizes"]: width for width, layer in nearby.items()}
+            of_layer = OfLayer(progress, case, each, widths)
+            preparer = Preparer(workers=workers, settings=settings, progress=of_layer)
             with _arms([each.layer, *nearby.values()], case, target, preparer, scratch / str(number)) as arms:
                 interleave(arms, settings, of_layer)
                 own, *others = map(_times, arms)
@@ -67,16 +68,20 @@ class OfLayer(Silent):
     Args:
         progress: is notified.
         case: that the layer belongs to.
-        label: the layer, in words.
+        slow: the layer.
+        widths: those that it is tried at, by the sizes of the layer there.
     """
 
-    def __init__(self, progress: Progress, case: Case, label: str) -> None:
+    def __init__(self, progress: Progress, case: Case, slow: Slow, widths: Mapping[Scalar, int]) -> None:
         self._progress = progress
         self._case = case
-        self._label = label
+        self._slow = slow
+        self._widths = widths
 
     def phase(self, case: Case, phase: Phase) -> None:
-        self._progress.doing(self._case, f"{self._label}, {dict(case.model_args)['sizes']}: {phase}")
+        layer = self._slow.layer
+        width = self._widths.get(dict(case.model_args)["sizes"], layer.width)
+        self._progress.doing(self._case, f"{self._slow.modules[0]} alone, {width} {layer.unit}: {phase}")
 
     def measuring(self, case: Case, share: float) -> None:
         self._progress.measuring(self._case, share)
