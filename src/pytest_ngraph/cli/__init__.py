@@ -14,36 +14,37 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
-from pytest_ngraph.cli import (
-    advise,
-    baseline,
-    bisect,
-    cache,
-    cluster,
-    deploy,
-    device,
-    doctor,
-    explain,
-    export,
-    history,
-    merge,
-    report,
-    runs,
-    store,
-    tune,
-)
 from pytest_ngraph.cli.arguments import INTERRUPTED, Parser
 from pytest_ngraph.cli.project import store_folder
 from pytest_ngraph.errors import NgraphError
+
+OF_RESULTS = (
+    "report",
+    "history",
+    "runs",
+    "merge",
+    "store",
+    "baseline",
+    "bisect",
+    "export",
+    "explain",
+    "deploy",
+    "tune",
+)
+SUBCOMMANDS = ("advise", *OF_RESULTS, "device", "cluster", "cache", "doctor")
+"""Each is the name of its file, in the order of the help."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand. Returns the exit status: 2 for a user's mistake, and for what the system refuses;
     130 after Ctrl-C. A subcommand that can say how to continue does so itself."""
     words = sys.argv[1:] if arguments is None else arguments
-    parsed = parser().parse_args(words, argparse.Namespace(words=words))
+    chosen = [word for word in words[:1] if word in SUBCOMMANDS]
+    parsed = parser(chosen or SUBCOMMANDS).parse_args(words, argparse.Namespace(words=words))
     try:
         if "store" in parsed and parsed.store is None:
             parsed.store = store_folder(Path.cwd())
@@ -64,11 +65,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all subcommands. What it parses has `run`, the function that runs the chosen one."""
+def parser(subcommands: Sequence[str] = SUBCOMMANDS) -> argparse.ArgumentParser:
+    """Return the parser. What it parses has `run`, the function that runs the chosen subcommand.
+
+    Args:
+        subcommands: those that it knows. Only their files are imported: some import much, which all others would wait
+            for.
+    """
     made = argparse.ArgumentParser(prog="pytest-ngraph", description="Benchmarks of neural-graph compilers.")
     commands = made.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    of_results = (report, history, runs, merge, store, baseline, bisect, export, explain, deploy, tune)
-    for subcommand in (advise, *of_results, device, cluster, cache, doctor):
-        subcommand.declare(commands)
+    for name in subcommands:
+        import_module(f"{__name__}.{name}").declare(commands)
     return made
