@@ -58,6 +58,8 @@ workloads.family("resnet18")  # all families
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(alone)
+    if not worker:
+        bytecode.write_rewritten(config)
     if not config.getoption("numprocesses", None):  # not in the process that only distributes tests
         bytecode.only_read()
         os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} {plain.WITHOUT_PLUGINS}"

@@ -10,6 +10,10 @@ from __future__ import annotations
 import compileall
 import os
 import sys
+from pathlib import Path
+
+import pytest
+from _pytest.assertion import AssertionState, rewrite
 
 import pytest_ngraph
 
@@ -17,10 +21,20 @@ NONE = "PYTHONDONTWRITEBYTECODE"
 
 
 def write() -> None:
-    """Write the package's bytecode; this process and pytest-xdist's also write that of what pytest rewrites."""
+    """Write the package's bytecode."""
     os.environ.pop(NONE, None)
     sys.dont_write_bytecode = False
     compileall.compile_dir(pytest_ngraph.__path__[0], quiet=2)
+
+
+def write_rewritten(config: pytest.Config) -> None:
+    """Write the bytecode of what pytest rewrites: many modules are imported only by processes that write none."""
+    state = AssertionState(config, "rewrite")
+    for source in Path(pytest_ngraph.__path__[0]).rglob("*.py"):
+        written = rewrite.get_cache_dir(source) / (source.stem + rewrite.PYC_TAIL)
+        if rewrite._read_pyc(source, written) is None:
+            digest, code = rewrite._rewrite_test(source, config)
+            rewrite._write_pyc(state, code, digest, written)
 
 
 def only_read() -> None:
