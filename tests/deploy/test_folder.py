@@ -47,7 +47,7 @@ def test_a_script_that_hangs_is_killed(tmp_path: Path) -> None:
     with pytest.raises(
         NgraphError, match=r"^net-mine is compiled, .* fails its check, .*: it took longer than 0\.2 s$"
     ):
-        folder._run(place, "net-mine", 0.2, "--check")
+        folder._run(place, "net-mine", 0.2)
 
 
 def test_what_libraries_print_is_no_type_of_an_output(tmp_path: Path) -> None:

@@ -30,6 +30,14 @@ README = "README.md"
 NOT_SUMMED = (README, SUMS)
 ANSWERED = re.compile(r"^(\S+) \([\d, ]*\)$", re.MULTILINE)
 """The type and the shape of an output, as `serve.py` prints it."""
+CHECK_AND_ANSWER = f"""
+import runpy, sys
+sys.argv = [{SCRIPT!r}, "--check"]
+serve = runpy.run_path({SCRIPT!r}, run_name="__main__")
+sys.argv.pop()
+serve["main"]()
+"""
+"""`serve.py --check` and then `serve.py` in one process, because importing the libraries takes most of either."""
 ERROR = re.compile(r"^[\w.]+(?:Error|Exception):\s*.+$", re.MULTILINE)
 
 
@@ -99,8 +107,9 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
             place = Place(
                 folder=building, cores=target.cores, variables=variables_of(building, target), packages=written.packages
             )
-            checked = _run(place, record.case.id, settings.timeout_s, "--check")
-            written = _as_answered(written, _run(place, record.case.id, settings.timeout_s))
+            printed = _run(place, record.case.id, settings.timeout_s)
+            checked = ANSWERED.sub("", printed).rstrip()
+            written = _as_answered(written, printed)
             costs = _costs(written, place, record, settings, progress)
             (building / README).write_text(readme(record, run, target, written, costs))
         if destination.exists():  # it may be the folder that the command runs in, which must stay
@@ -119,9 +128,13 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text(sums)
 
 
-def _run(place: Place, case: str, timeout_s: float, *options: str) -> str:
-    """Run the folder's own script and return what it printed. Raise `NgraphError` where it fails, or takes longer."""
-    command = [*place.command, SCRIPT, *options]
+def _run(place: Place, case: str, timeout_s: float) -> str:
+    """Have the folder check itself and answer. Return what it printed.
+
+    Raises:
+        NgraphError: it fails, or takes longer.
+    """
+    command = [*place.command, "-c", CHECK_AND_ANSWER]
     try:
         with on_cores(place.cores):
             done = subprocess.run(
