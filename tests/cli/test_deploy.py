@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
+import shutil
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import plain
 import pytest
 import served
+from forking import TorchServer
 from launched import costs
 from synthetic import case, failed, measured
 
@@ -33,15 +35,35 @@ def net(batch_size):
 """
 
 
+@pytest.fixture(scope="module")
+def project(torch_server: TorchServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a network of its own, measured under two compilers."""
+    folder = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as patch, torch_server.used():
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setattr(sys, "path", [str(folder), *sys.path])
+        patch.chdir(folder)
+        (folder / "deployed_net.py").write_text(NET)
+        sweep(folder, "deployed_net:net", "identity", "torchscript")
+    return folder
+
+
 @pytest.fixture
-def swept(forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a network of its own, measured under two compilers; the working folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "deployed_net.py").write_text(NET)
-    sweep(tmp_path, "deployed_net:net", "identity", "torchscript")
-    return tmp_path
+def swept(forked_workers: None, project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """That project, as it was measured; the working folder. What a test deploys into `out` is removed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project / "cache"))
+    monkeypatch.setattr(sys, "path", [str(project), *sys.path])
+    monkeypatch.chdir(project)
+    (project / "deployed_net.py").write_text(NET)
+    yield project
+    shutil.rmtree(project / "out", ignore_errors=True)
+
+
+@pytest.fixture
+def forked_checks(torch_server: TorchServer) -> Iterator[None]:
+    """Folders check themselves in processes that have PyTorch imported."""
+    with served.soon_checked(torch_server):
+        yield
 
 
 def sweep(project: Path, workload: str, *under: str, precision: Precision = "fp32") -> None:
@@ -54,11 +76,12 @@ def sweep(project: Path, workload: str, *under: str, precision: Precision = "fp3
 
 
 def test_a_case_becomes_a_folder_that_checks_itself(
-    swept: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    swept: Path, torch_server: TorchServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_ngraph.bench.rounds.serving.LAUNCHES", 1)
     monkeypatch.setattr("pytest_ngraph.cli.deploy.WORTH_SAYING", 1e9)
-    assert main(["deploy", "--case", "torchscript", "-o", "out"]) == 0
+    with served.soon_checked():
+        assert main(["deploy", "--case", "torchscript", "-o", "out"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert "deployed_net:net-torchscript-b2-cpu: out" in shown
     agrees = [line.startswith("  outputs agree with the reference: largest difference ") for line in shown]
@@ -71,7 +94,7 @@ def test_a_case_becomes_a_folder_that_checks_itself(
         "README.md", "SHA256SUMS", "inputs.npz", "model.pt", "reference.npz", "requirements.txt", "serve.py",
     }  # fmt: skip
     (swept / "deployed_net.py").unlink()  # the folder stands alone
-    assert served.check(swept / "out").returncode == 0
+    assert served.check(swept / "out", server=torch_server).returncode == 0
     readme = (swept / "out" / "README.md").read_text()
     assert readme.startswith("# deployed_net:net at batch size 2, compiled by torchscript\n")
     assert "a processor" in readme
@@ -91,7 +114,9 @@ def test_the_time_of_a_call_is_longer_where_others_run_beside_it(
     assert "which counts beside calls of 80.0 ms." in capsys.readouterr().out
 
 
-def test_the_best_of_each_group_gets_a_folder(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_of_each_group_gets_a_folder(
+    swept: Path, forked_checks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pytest_ngraph.deploy.folder.launch", lambda *_: [costs().launches])
     assert main(["deploy", "--best", "-o", "out"]) == 0
     (folder,) = (swept / "out").iterdir()
@@ -99,7 +124,7 @@ def test_the_best_of_each_group_gets_a_folder(swept: Path, monkeypatch: pytest.M
 
 
 def test_what_pytest_found_beside_the_tests_is_deployed_and_explained(
-    forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    forked_workers: None, forked_checks: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_ngraph.deploy.folder.launch", lambda *_: [costs().launches])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -118,7 +143,11 @@ def test_what_pytest_found_beside_the_tests_is_deployed_and_explained(
 
 
 def test_the_readme_has_the_types_that_are_answered(
-    forked_workers: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    torch_server: TorchServer,
+    forked_workers: None,
+    forked_checks: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pytest_ngraph.deploy.folder.launch", lambda *_: [costs().launches])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -127,8 +156,7 @@ def test_the_readme_has_the_types_that_are_answered(
     with plain.importable(tmp_path):
         sweep(tmp_path, "halved_net:net", "identity", precision="fp16")
         assert main(["deploy", "--case", "halved_net", "-o", "out"]) == 0
-    answered = subprocess.run([sys.executable, "out/serve.py"], capture_output=True, text=True, check=True).stdout
-    assert answered == "float16 (2, 4)\n"
+    assert served.answered(tmp_path / "out", torch_server) == "float16 (2, 4)\n"
     assert "| output | float16 | 2 x 4 |" in (tmp_path / "out" / "README.md").read_text()
 
 

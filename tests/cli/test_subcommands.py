@@ -54,4 +54,6 @@ def test_a_word_that_is_none_is_answered_with_all_of_them(capsys: pytest.Capture
 
 def test_each_has_a_file() -> None:
     folder = Path(cli.__path__[0])
-    assert {path.stem for path in folder.glob("*.py") if "\ndef declare(commands: Any)" in path.read_text()} == set(SUBCOMMANDS)
+    assert {path.stem for path in folder.glob("*.py") if "\ndef declare(commands: Any)" in path.read_text()} == set(
+        SUBCOMMANDS
+    )

@@ -56,21 +56,31 @@ THEN_IMPORTED = AS_SCRIPT + (
 
 
 @contextmanager
-def soon_checked() -> Iterator[None]:
-    """Have folders that are deployed in this process check themselves sooner, as `check` has them."""
+def soon_checked(server: TorchServer | None = None) -> Iterator[None]:
+    """Have folders that are deployed in this process check themselves sooner, as `check` has them.
+
+    Args:
+        server: forks the process of a check, as in `check`.
+    """
 
     def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        python, isolated, no_bytecode, *script = command
-        code = f"import runpy, sys\n{SOON_OVER}sys.argv.pop(0)\nrunpy.run_path(sys.argv[0], run_name='__main__')\n"
-        done: subprocess.CompletedProcess[str] = subprocess.run(
-            [python, isolated, no_bytecode, "-c", code, *script], **options
-        )
-        return done
+        *python, code = command
+        if server is None:
+            done: subprocess.CompletedProcess[str] = subprocess.run([*python, f"{SOON_OVER}{code}"], **options)
+            return done
+        in_folder = f"import os\nos.chdir({str(options['cwd'])!r})\n"
+        return server.run(Script(f"{in_folder}{SOON_OVER}{code}", without=(OWN,)), CPU.cores)
 
     stand_in = SimpleNamespace(run=run, TimeoutExpired=subprocess.TimeoutExpired)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pytest_ngraph.deploy.folder.subprocess", stand_in)
         yield
+
+
+def answered(folder: Path, server: TorchServer) -> str:
+    """Return what the folder's script prints without options, in a process that this server forks."""
+    code = f"import runpy\nrunpy.run_path({str(folder / SCRIPT)!r}, run_name='__main__')\n"
+    return server.run(Script(code, without=(OWN,)), CPU.cores).stdout
 
 
 def conv(compiler: str, **values: object) -> Case:
