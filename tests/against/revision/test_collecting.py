@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import plain
 import pytest
 from repository import Repository
 
@@ -27,7 +28,7 @@ def test_plain(): ...
 
 @pytest.fixture(autouse=True)
 def _of_this_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv("PYTEST_ADDOPTS", plain.WITHOUT_PLUGINS)
 
 
 @pytest.fixture
