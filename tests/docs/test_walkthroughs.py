@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import follow
+import plain
 import pytest
 from pages import ROOT, blocks
 
@@ -35,6 +36,28 @@ def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Follow:
     return following
 
 
+@pytest.fixture
+def following_here(
+    following: Follow, brief: None, forked_workers: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> Follow:
+    """The same for pages whose only commands are runs of pytest: they run in this process, with forked workers."""
+
+    def output(command: str, project: Path, wanted: int) -> str:
+        program, *arguments = shlex.split(command)
+        assert program == "pytest"
+        monkeypatch.chdir(project)
+        ran = pytester.runpytest_inprocess(*arguments)
+        if ran.ret != wanted:
+            raise follow.PageFails(f"{command}ended with {ran.ret}, not with {wanted}:\n{ran.stdout}")
+        return str(ran.stdout)
+
+    def following_here(page: str, *options: str) -> list[follow.Ran]:
+        return following(page, plain.WITHOUT_PLUGINS, *options)
+
+    monkeypatch.setattr(follow, "_output", output)
+    return following_here
+
+
 @pytest.mark.slow
 def test_from_a_model_of_ones_own_to_its_first_gate(following: Follow) -> None:
     options = ("--batch-size=1", "--ngraph-budget=0.3", "-k 'not torchscript'")
@@ -58,8 +81,8 @@ def test_from_a_slow_layer_to_another_width(following: Follow) -> None:
     assert re.search(r"1\.0, 2\.0: conv2d, \d+ % of a call; 66 channels", probed.output)
 
 
-def test_a_compiler_of_ones_own(following: Follow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (first,) = following("add-a-compiler.md", *LITTLE)
+def test_a_compiler_of_ones_own(following_here: Follow, tmp_path: Path) -> None:
+    (first,) = following_here("add-a-compiler.md", *LITTLE)
     assert "test_conv[conv-mine:Traced:freeze=false-b1-d2-w16-cpu]" in first.output
     assert "3 passed" in first.output
 
@@ -69,16 +92,15 @@ def test_a_compiler_of_ones_own(following: Follow, tmp_path: Path, monkeypatch: 
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     lines = ["[pytest_ngraph.compilers]", *(f"{name} = {place}" for name, place in entry_points.items())]
     (information / "entry_points.txt").write_text("\n".join(lines))
-    paths = [str(information.parent), str(tmp_path / "project"), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     (tmp_path / "again").mkdir()
-    (named,) = follow.run("```sh\npytest ../../project --compiler=traced\n```\n", tmp_path / "again")
+    with plain.importable(tmp_path / "project"), plain.importable(information.parent):
+        (named,) = follow.run("```sh\npytest ../../project --compiler=traced\n```\n", tmp_path / "again")
     assert "test_conv[conv-traced-b1-d2-w16-cpu]" in named.output
     assert "1 passed" in named.output
 
 
-def test_a_metric_of_ones_own(following: Follow) -> None:
-    (measured,) = following("add-a-metric.md", *LITTLE)
+def test_a_metric_of_ones_own(following_here: Follow) -> None:
+    (measured,) = following_here("add-a-metric.md", *LITTLE)
     assert "mine.throughput_per_cpu" in measured.output
     assert "1 failed, 1 passed" in measured.output
 
