@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 from dataclasses import replace
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from compiled import CPU
+from forking import Script, TorchServer
 from model_coverage import entries, missing, ours, processes, tables
 from model_coverage.entries import Entry
 from model_coverage.processes import Finished, Limits
@@ -207,7 +208,21 @@ def test_a_worker_that_is_ended_at_its_limit_was_stopped(tmp_path: Path) -> None
     assert outcomes == [("stopped", messages[0]), ("fails", messages[1])]
 
 
-def test_a_model_runs_here_and_in_a_bare_script(tmp_path: Path) -> None:
+@pytest.fixture
+def here(forked_workers: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pytest of a model runs in this process, with forked workers."""
+
+    def run(command: list[str], given: str, folder: Path, _: Limits) -> Finished:
+        assert command[:3] == [sys.executable, "-m", "pytest"]
+        assert not given
+        monkeypatch.chdir(folder)
+        ran = pytester.runpytest_inprocess(*command[3:])
+        return Finished(str(ran.stdout), str(ran.stderr), "", False, ran.duration)
+
+    monkeypatch.setattr(processes, "run", run)
+
+
+def test_a_model_runs_here_and_in_a_bare_script(here: None, torch_server: TorchServer, tmp_path: Path) -> None:
     pytest.importorskip("timm")
     entry = Entry(family="timm", name="test_vit", workload="test_vit")
     found = list(ours.run(entry, ["identity", "torchscript"], tmp_path, LIMITS))
@@ -215,13 +230,13 @@ def test_a_model_runs_here_and_in_a_bare_script(tmp_path: Path) -> None:
         ("identity", "agrees", ""),
         ("torchscript", "agrees", ""),
     ]
-    bare = subprocess.run(
-        [sys.executable, BARE, "torchscript"], input=entry.to_json(), capture_output=True, text=True, check=True
-    )
+    given = f"import io, runpy, sys\nsys.stdin = io.StringIO({entry.to_json()!r})\n"
+    code = f"{given}runpy.run_path({str(BARE)!r}, run_name='__main__')\n"
+    bare = torch_server.run(Script(code, ("torchscript",), without=("pytest_ngraph",)), CPU.cores)
     assert json.loads(bare.stdout.splitlines()[-1]) == {"outcome": "agrees", "stage": "", "reason": ""}
 
 
-def test_a_model_that_cannot_be_built_fails_with_its_message(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_built_fails_with_its_message(here: None, tmp_path: Path) -> None:
     pytest.importorskip("timm")
     entry = Entry(family="timm", name="no_such", workload="no_such_model")
     (found,) = ours.run(entry, ["identity"], tmp_path, LIMITS)
