@@ -34,6 +34,7 @@ class Request:
         file: where it writes what it finds before measuring.
         cases: `{"nodeid", "data"}` of the cases that are asked about; None for all.
         only: of all cases, those whose id contains one of these texts; empty for all.
+        builds: whether it builds the cases before it measures them, and writes what they are built from.
         known: `{"case", "side", "point"}`: what was answered of a case that is built so.
         instead_of: its copy of a repository, and the repository itself; None where it measures the repository.
         renamed: the place there of each file that the bad point has elsewhere, by that place moved there.
@@ -44,6 +45,7 @@ class Request:
     file: str
     cases: Sequence[Mapping[str, Any]] | None
     only: Sequence[str] = ()
+    builds: bool = False
     known: Sequence[Mapping[str, Any]] = ()
     instead_of: tuple[str, str] | None = None
     renamed: Mapping[str, str] = field(default_factory=dict)

@@ -82,21 +82,25 @@ class RevisionGate(ChildGate):
             return run(sys.executable, request, tree.cwd, files.summary, files.log, environment(tree))
 
     def _request_in(self, tree: Worktree, question: Question, files: Files) -> Request:
-        """Return what a child in a worktree is asked: not to measure what is built as at a commit that was answered."""
+        """Return what a child in a worktree is asked: not to measure what is built as at a commit that was answered.
+
+        What is accused was built when it was found. It is measured whatever it is built from, which builds it.
+        """
         arguments = [moved_argument(each, tree.to_base) for each in self._asked.arguments]
         # What the bad revision's ini file names holds for commits before it was written there, too.
         untracked = (f"--ngraph-untracked={pattern}" for pattern in self._untracked)
         arguments = [*(each for each in untracked if each not in arguments), *arguments]
         against = f"--ngraph-against={question.base}"
         request = self._request(question, files, against, path=tree.path(search_path()), arguments=arguments)
-        answered = () if question.purpose == "accuse" else self._answered.items()
+        builds = question.purpose != "accuse"
         known = [
             {"case": case, "point": point, "side": side}
-            for (case, base, point), (side, _) in answered
+            for (case, base, point), (side, _) in (self._answered.items() if builds else ())
             if base == question.base and (question.cases is None or case in question.cases)
         ]
         places = (str(tree.root), str(self._bad.root))
-        return dataclasses.replace(request, known=known, instead_of=places, renamed=tree.renamed(self._bad.sha))
+        renamed = tree.renamed(self._bad.sha)
+        return dataclasses.replace(request, builds=builds, known=known, instead_of=places, renamed=renamed)
 
     def _worktree(self, sha: str) -> Worktree:
         return Worktree(dataclasses.replace(self._bad, name=sha, sha=sha), Path(tempfile.gettempdir()))

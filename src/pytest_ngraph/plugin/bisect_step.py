@@ -100,7 +100,7 @@ class BisectStep:
         return f"{self._nodes.get(file, file)}{colons}{name}"
 
     def _built(self, cases: Any, config: pytest.Config) -> Mapping[Case, Side | Unbuilt]:
-        if self._places is None:
+        if self._places is None or not self._request["builds"]:
             return {}
         from pytest_ngraph.bench.beside_base.building import built
         from pytest_ngraph.bench.conditions import Conditions
