@@ -54,7 +54,9 @@ def test_a_session_of_each_tool_reports_its_median(measure: Measure, network: st
 @pytest.mark.parametrize(
     "measure", [pytest.param(arms.loop({}), id="program"), pytest.param(arms.benchmark(environment={}), id="session")]
 )
-def test_a_network_that_is_not_there_fails_its_session_by_name(measure: Measure, network: str) -> None:
+def test_a_network_that_is_not_there_fails_its_session_by_name(
+    forked_programs: None, measure: Measure, network: str
+) -> None:
     (case,) = cases([f"{network}s"], 1)
     with pytest.raises(Failed, match="networks"):
         measure(case)

@@ -79,13 +79,13 @@ def test_ours_is_compared_with_the_librarys_own_timer(written: Path, network: st
     assert "| `torchscript` | torch.utils.benchmark | mine:network | 1 |" in found
 
 
-def test_the_spread_of_two_sessions(written: Path, network: str) -> None:
+def test_the_spread_of_two_sessions(forked_programs: None, written: Path, network: str) -> None:
     sizes = ("--arms=torch.utils", "--sessions=2", "--spread-seconds=0.05")
     run("truth", "--parts=spread", f"--models={network}", *sizes)
     assert "| mine:network-b1-cpu |" in section(written, "spread")
 
 
-def test_a_rule_is_compared_with_the_truth(written: Path, network: str) -> None:
+def test_a_rule_is_compared_with_the_truth(forked_programs: None, written: Path, network: str) -> None:
     run("answer", f"--models={network}", "--arms=study", "--trials=1", "--truth-seconds=0.05")
     assert "| mine:network-b1-cpu | the study, 100 repetitions |" in section(written, "answer")
 
