@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
+import sys
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -48,6 +49,7 @@ class Counting:
     compiled: int = 0
     loads: bool = True
     right: bool = True
+    needs: str = ""
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         self.compiled += 1
@@ -57,6 +59,8 @@ class Counting:
         if not self.loads:
             self.loads = True
             raise RuntimeError("made for another version")
+        if self.needs and self.needs not in sys.modules:
+            raise RuntimeError(f"no operator of {self.needs}")
         return Doubling(artifact.inputs()[0] * float((folder / "scale").read_text()))
 
 
@@ -79,6 +83,7 @@ def run(
     length: int = 3,
     value: float = 1.0,
     sizes: tuple[tuple[str, int], ...] = (),
+    operators: tuple[str, ...] = (),
 ) -> tuple[Prepared, Agreement]:
     folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
     folder.mkdir()
@@ -92,6 +97,7 @@ def run(
         inputs_digest=inputs_digest,
         export_error=refused,
         data_dependent=data_dependent,
+        operators=operators,
         onnx=folder / "model.onnx" if is_onnx else None,
     )
     ticks = count()
@@ -175,6 +181,21 @@ def test_an_entry_that_no_longer_loads_is_compiled_again(compiler: Counting, tmp
     assert compiler.compiled == 2
     assert again.cached_at is None
     assert agreement.agrees
+
+
+def test_an_entry_that_needs_an_operator_of_ones_own_is_loaded_in_another_process(
+    compiler: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else imports the module that registers it there."""
+    (tmp_path / "registers_sine.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    cache = Cache(tmp_path / "cache")
+    run(tmp_path, cache, operators=("registers_sine",))
+    compiler.needs = "registers_sine"
+    again, _ = run(tmp_path, cache, operators=("registers_sine",))
+    assert sys.modules.pop("registers_sine", None)
+    assert compiler.compiled == 1
+    assert again.cached_at is not None
 
 
 def test_what_is_compiled_again_is_trusted_whatever_the_umask(compiler: Counting, tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.tensors import cast, flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import torch
 
     from pytest_ngraph.artifact import Artifact, Target
 
-__all__ = ["file", "flatten", "inputs", "load", "onnx_file", "precision", "read", "untraceable"]
+__all__ = ["file", "flatten", "import_operators", "inputs", "load", "onnx_file", "precision", "read", "untraceable"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
@@ -62,13 +62,18 @@ def read(path: Path, *, quantized: bool, operators: Sequence[str]) -> torch.expo
     """Return the exported program in a file. `quantized` and `operators` are as in `Artifact`."""
     import torch
 
-    for module in operators:
-        with suppress(ImportError):  # then PyTorch names the operator that it lacks
-            importlib.import_module(module)
+    import_operators(operators)
     if quantized:
         import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
     with converting():
         return torch.export.load(path)
+
+
+def import_operators(modules: Iterable[str]) -> None:
+    """Import the modules that register the operators of a program, in a process that may not have built it."""
+    for module in modules:
+        with suppress(ImportError):  # then PyTorch names the operator that it lacks
+            importlib.import_module(module)
 
 
 def onnx_file(artifact: Artifact, compiler: str) -> Path | None:

@@ -14,7 +14,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.compilers import CompiledModel, Compiler
+from pytest_ngraph.compilers import CompiledModel, Compiler, program
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import provenance, source_files
 from pytest_ngraph.machine.source_files import FilesRead
@@ -191,6 +191,7 @@ def _load_cached(job: Job, cache: Cache | None, inputs: dict[str, Any]) -> tuple
     if cache is None or entry is None:
         return None
     try:
+        program.import_operators(job.artifact.operators)  # which compiling would have done
         return job.load(), entry
     except Exception:  # whatever is wrong with the entry, compiling again settles it
         cache.discard(entry.key)
