@@ -55,10 +55,15 @@ def repository(brief: None, forked_workers: None, pytester: pytest.Pytester) -> 
 
 
 def gate(pytester: pytest.Pytester, *options: str) -> tuple[pytest.RunResult, dict[str, dict[str, str]]]:
-    """Return the outcome of a run against main, and the properties that JUnit has for each test."""
+    """Return the outcome of a run against main, and the properties that JUnit has for each test.
+
+    It takes the fewest launches that a verdict needs, and none to profile what became slower.
+    """
     result = pytester.runpytest(
         "--ngraph-against=main",
         "--ngraph-budget=0.3",
+        "--ngraph-launches=3",
+        "--ngraph-explain=none",
         "--junitxml=out.xml",
         "--ngraph-summary=summary.md",
         *options,
@@ -109,7 +114,7 @@ def test_a_change_of_the_input_values_alone_is_measured(pytester: pytest.Pyteste
     gate(pytester)
     assert "same graph, weights and inputs" in (pytester.path / "summary.json").read_text()
     np.savez(repository.root / "net.npz", x=np.full((8, 4), 2, np.float32))
-    _, properties = gate(pytester, "--ngraph-launches=3")
+    _, properties = gate(pytester)
     assert properties["test_speed[net.onnx-identity-b8-cpu]"]["ngraph_verdict"] in ("unchanged", "inconclusive")
     assert "same graph, weights and inputs" not in (pytester.path / "summary.json").read_text()
 

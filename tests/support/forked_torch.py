@@ -1,10 +1,12 @@
 """What the server of `forking.py` imports for tests of PyTorch and of compilers.
 
-It also exports a small model: `torch.export` imports hundreds of modules only then.
+It also exports a small model: `torch.export` imports hundreds of modules only then. And it looks for the module of a
+file, as whoever declares an operator does: `inspect` remembers where all the modules lie.
 """
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from pathlib import Path
 from typing import ClassVar
@@ -33,3 +35,4 @@ def practise() -> None:
 
 
 practise()
+inspect.getmodule(practise.__code__, __file__)
