@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import plain
 import pytest
 from repository import Repository
 
@@ -13,10 +15,10 @@ from pytest_ngraph import store
 TESTS = """
 import pytest
 
-@pytest.mark.ngraph(workload="plain_same", compiler="faulty:Instant")
+@pytest.mark.ngraph(workload="plain_same", compiler="weighing:Weighs")
 def test_same(measurement): {reads}
 
-@pytest.mark.ngraph(workload="plain_other", compiler="faulty:Instant")
+@pytest.mark.ngraph(workload="plain_other", compiler="weighing:Weighs")
 def test_other(measurement): ...
 """
 
@@ -30,17 +32,19 @@ def pytest_runtest_teardown(item):
 
 @pytest.fixture
 def branch(quick_project: pytest.Pytester) -> Repository:
-    """A repository whose uncommitted change is in one of two workloads. The time of their calls is simulated."""
+    """A repository whose uncommitted change is in one of two workloads: other numbers, of the same weight."""
+    shutil.copy(plain.USERS / "weighing.py", quick_project.path)
     quick_project.makeini(
         "[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\n"
         "ngraph_inconclusive = pass\nngraph_launches = 3\n"
     )
     made = Repository.create(quick_project.path)
     made.write(".gitignore", ".ngraph\n__pycache__\n.pytest_cache\n*.json\n")
-    made.write("plain_other.txt", "1 2 3")
+    made.write("numbers.txt", "60 20 20")
+    made.write("plain_other.txt", "60 20 20")
     made.write("test_it.py", TESTS.format(reads="..."))
     made.commit("first")
-    made.write("plain_other.txt", "1 2 3 4 5")
+    made.write("plain_other.txt", "50 30 20")
     return made
 
 
@@ -52,7 +56,7 @@ def test_what_is_unchanged_passes_unmeasured(pytester: pytest.Pytester, branch: 
     result = pytester.runpytest("--ngraph-against=main", "--ngraph-summary=gate.md")
     result.assert_outcomes(passed=2)
     assert outcomes(branch.root) == {"plain_same": "unchanged", "plain_other": "measured"}
-    result.stdout.fnmatch_lines(["*unchanged *plain_same-faulty:Instant*"])
+    result.stdout.fnmatch_lines(["*unchanged *plain_same-weighing:Weighs*"])
     data = json.loads((branch.root / "gate.json").read_text())
     assert {each["case"]["workload"]: each["name"] for each in data["verdicts"]}["plain_same"] == "unchanged"
     assert (branch.root / "gate.md").read_text().startswith("**None of 2 cases regressed against main")
@@ -81,7 +85,7 @@ def test_a_test_that_reads_a_figure_when_the_time_is_up_is_skipped(
 ) -> None:
     """The first was measured before."""
     two = TESTS.replace(
-        '"plain_same", compiler="faulty:Instant"', '"plain_same", compiler=["faulty:Instant", "mine:Exact"]'
+        '"plain_same", compiler="weighing:Weighs"', '"plain_same", compiler=["weighing:Weighs", "mine:Exact"]'
     )
     branch.write("test_it.py", two.format(reads="assert measurement.throughput > 0"))
     branch.write("conftest.py", TIME_IS_UP)
@@ -92,7 +96,7 @@ def test_a_test_that_reads_a_figure_when_the_time_is_up_is_skipped(
         ["SKIPPED * the time of --ngraph-max-seconds=600 is over; --ngraph-resume continues the run"]
     )
     kept = {record.case.compiler: record.outcome for record in store.read(branch.root / ".ngraph").records}
-    assert kept == {"faulty:Instant": "measured", "mine:Exact": "unchanged"}
+    assert kept == {"weighing:Weighs": "measured", "mine:Exact": "unchanged"}
 
 
 def test_a_test_that_reads_only_the_case_does_not(pytester: pytest.Pytester, branch: Repository) -> None:
