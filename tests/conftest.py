@@ -15,7 +15,7 @@ import bytecode
 import kept_frameworks
 import plain
 import pytest
-from forking import LightServer, TorchServer
+from forking import CollectingServer, LightServer, TorchServer
 from hypothesis import HealthCheck, settings
 from other_distributions import Distributed, pretend
 from repository import Repository
@@ -124,6 +124,21 @@ def light_workers(light_server: LightServer) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def collecting_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CollectingServer]:
+    """Such a process with pytest, from which those are forked that collect the tests of a base."""
+    server = CollectingServer(tmp_path_factory.mktemp("forked"))
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def forked_collecting(collecting_server: CollectingServer) -> Iterator[None]:
+    """Runs in this process have the tests of their bases collected in processes that are forked from that one."""
+    with collecting_server.collecting():
+        yield
+
+
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs in this process spend tenths of a second on warming up and on launches, for which they have no options."""
@@ -139,7 +154,7 @@ def a_case() -> Case:
 
 
 @pytest.fixture
-def project(brief: None, forked_workers: None, pytester: pytest.Pytester) -> pytest.Pytester:
+def project(brief: None, forked_workers: None, forked_collecting: None, pytester: pytest.Pytester) -> pytest.Pytester:
     """A project of a user: `mine.py` with a small workload and compilers of its own, good ones and faulty ones."""
     pytester.makepyfile(mine=(plain.USERS / "mine.py").read_text())
     pytester.makeini("[pytest]\nngraph_budget = 0.05\nngraph_precision_target = 50%\nngraph_cache = off\n")

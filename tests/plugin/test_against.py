@@ -67,7 +67,7 @@ sys.exit(pytest.main(["--ngraph-against=main"]))
 
 
 @pytest.fixture
-def branch(brief: None, forked_workers: None, pytester: pytest.Pytester) -> Repository:
+def branch(brief: None, forked_workers: None, forked_collecting: None, pytester: pytest.Pytester) -> Repository:
     """`main` has `changed` with narrow layers; the working tree, on it, has wide ones and a workload more.
 
     The wide ones take so much longer that other tests may run beside these."""
@@ -173,7 +173,7 @@ def test_tests_that_time_a_model_themselves_are_named(pytester: pytest.Pytester,
     )
 
 
-@pytest.mark.usefixtures("brief", "forked_workers")
+@pytest.mark.usefixtures("brief", "forked_workers", "forked_collecting")
 def test_modules_that_moved_with_their_tests_are_found_at_the_base(pytester: pytest.Pytester) -> None:
     """pytest puts the folder of a test into `sys.path`. At the base it is another one."""
     made = Repository.create(pytester.path)

@@ -47,7 +47,7 @@ INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
 
 
 @pytest.fixture
-def repository(brief: None, forked_workers: None, pytester: pytest.Pytester) -> Repository:
+def repository(brief: None, forked_workers: None, forked_collecting: None, pytester: pytest.Pytester) -> Repository:
     made = Repository.create(pytester.path)
     made.write("pytest.ini", INI)
     made.write(".gitignore", "cache\n.ngraph\n__pycache__\n*.xml\nsummary*\n")

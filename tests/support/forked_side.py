@@ -20,7 +20,7 @@ fork = fork_server._forked
 environment: dict[str, str] = {}
 SCRIPT = "NGRAPH_TESTS_SCRIPT"
 """As in `forking.py`, which this process does not import."""
-OWN = (__name__, "forked_torch")
+OWN = (__name__, "forked_torch", "forked_pytest")
 """Modules that a worker has not imported: they are no code of the user's."""
 DEPENDENT: tuple[Any, ...] = (
     *(entry_points._everything, entry_points.registered, entry_points.load, workloads.family),

@@ -1,6 +1,7 @@
 """Workers and scripts forked from a process with PyTorch imported, whose import takes most of the time of many tests.
 
-The fixtures `forked_workers` and `torch_server` of `tests/conftest.py` provide it.
+The fixtures `forked_workers` and `torch_server` of `tests/conftest.py` provide it, and such a process with pytest
+imported is behind `forked_collecting`.
 """
 
 from __future__ import annotations
@@ -8,19 +9,21 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, ClassVar, NamedTuple
 
 import pytest
 
+from pytest_ngraph.against.revision import collecting
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.processes import worker_variables
 from pytest_ngraph.bench.processes.forked import ForkedProcess, ForkServer
 from pytest_ngraph.bench.processes.home import OWN_HOME, Home
 from pytest_ngraph.bench.processes.process import WorkerProcess
 from pytest_ngraph.bench.processes.workers import EXPORTERS, Workers
+from pytest_ngraph.system.command import Finished
 
 SCRIPT = "NGRAPH_TESTS_SCRIPT"
 """The environment variable of a forked process that runs a script, and is no worker."""
@@ -61,18 +64,28 @@ class TorchServer:
         variables = worker_variables.of_worker(cores, temporary, home, bound=bound)
         return View(self._server(cores), variables | {"PWD": str(home.folder or Path.cwd())})
 
-    def start(self, script: Script, cores: Sequence[int], stderr: IO[bytes]) -> ForkedProcess:
-        """Start a script whose threads are bound to these cores, as those of a worker are."""
-        variables = worker_variables.of_worker(cores, self._temporary, OWN_HOME, bound=True)
-        return View(self._server(cores), variables | {"PWD": "/", SCRIPT: json.dumps(script._asdict())}).fork(
-            "", stderr
-        )
+    def start(
+        self, script: Script, cores: Sequence[int], stderr: IO[bytes], environment: Mapping[str, str] | None = None
+    ) -> ForkedProcess:
+        """Start a script.
 
-    def run(self, script: Script, cores: Sequence[int]) -> subprocess.CompletedProcess[str]:
-        """Run a script without standard input to its end."""
+        Args:
+            environment: its variables, among them its folder as `PWD`. None for those of a worker in the top folder,
+                whose threads are bound to these cores.
+        """
+        if environment is None:
+            environment = worker_variables.of_worker(cores, self._temporary, OWN_HOME, bound=True) | {"PWD": "/"}
+        asked = {SCRIPT: json.dumps(script._asdict())}
+        return View(self._server(cores), dict(environment) | asked).fork("", stderr)
+
+    def run(
+        self, script: Script, cores: Sequence[int], environment: Mapping[str, str] | None = None, given: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a script to its end, with `given` as its standard input; the rest as in `start`."""
         with tempfile.TemporaryFile() as stderr:
-            process = self.start(script, cores, stderr)
-            process.stdin.close()
+            process = self.start(script, cores, stderr, environment)
+            with process.stdin:
+                process.stdin.write(given.encode())
             with process.stdout:
                 stdout = process.stdout.read()
             code = process.wait()
@@ -118,6 +131,27 @@ class LightServer(TorchServer):
     """The same without PyTorch, for workloads and compilers that need no framework: its workers start much sooner."""
 
     imports = "forked_side:Light"
+
+
+class CollectingServer(TorchServer):
+    """The same with pytest and our plugin, for the processes that collect the tests of a base."""
+
+    imports = "forked_pytest:Imports"
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Have bases collected from here by runs in this process. No limit of their time holds."""
+
+        def run(
+            command: Sequence[str], folder: Path, environment: Mapping[str, str], given: str, timeout_s: float
+        ) -> Finished:
+            _, _, code, *arguments = command
+            ran = self.run(Script(code, tuple(arguments)), (), {**environment, "PWD": str(folder)}, given)
+            return Finished(ran.returncode, ran.stdout, ran.stderr)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(collecting, "run", run)
+            yield
 
 
 class View:
