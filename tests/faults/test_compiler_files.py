@@ -35,9 +35,10 @@ READ = ("helper.py", "own/passes/fuse.py", "own/late.py", "rules.json", "libown.
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Project:
+def own(tmp_path: Path, pytester: pytest.Pytester, light_workers: None) -> Project:
     """A project with a compiler in a package: of it a helper, a subpackage, a table and a shared object."""
-    project = Project(tmp_path, compilers=["own.compiler:Own"])
+    project = Project(tmp_path / "own", compilers=["own.compiler:Own"])
+    project.here = pytester
     (project.root / "own" / "passes").mkdir(parents=True)
     for name in ("own/__init__.py", "own/passes/__init__.py", "own/passes/fuse.py", "own/late.py"):
         (project.root / name).touch()

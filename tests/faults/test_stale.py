@@ -23,8 +23,10 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
-def half(measured: Project, tmp_path: Path) -> Project:
-    return measured.copied(tmp_path)
+def half(measured: Project, tmp_path: Path, pytester: pytest.Pytester, light_workers: None) -> Project:
+    made = measured.copied(tmp_path / "half")
+    made.here = pytester
+    return made
 
 
 @pytest.fixture

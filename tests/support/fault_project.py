@@ -1,4 +1,4 @@
-"""A user's project whose cases are quick and need no framework; its runs are separate processes."""
+"""A user's project whose cases are quick and need no framework; its runs are separate processes, if need be."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,7 @@ from typing import Any
 
 import plain
 import psutil
+import pytest
 import warm
 
 from pytest_ngraph import store
@@ -50,11 +52,13 @@ class Project:
     Attributes:
         begin_with: what the command of every run begins with.
         is_warm: whether the Python of a run starts warm.
+        here: makes the runs in this process; None where each has its own.
         expected: the ids of all its cases.
     """
 
     begin_with: Sequence[str] = ()
     is_warm = warm.POSSIBLE
+    here: pytest.Pytester | None = None
 
     def __init__(
         self,
@@ -113,7 +117,17 @@ class Project:
 
     def run(self, *arguments: str, **options: Any) -> tuple[int, str]:
         """Run pytest to its end; return its exit status and what it printed."""
+        if self.here is not None:
+            return self._run_here(self.here, *arguments)
         return finished(self.start(*arguments, **options))
+
+    def _run_here(self, here: pytest.Pytester, *arguments: str) -> tuple[int, str]:
+        with pytest.MonkeyPatch.context() as patch, plain.importable(self.root):
+            patch.setenv("TMPDIR", str(self.temporary))
+            patch.setattr(tempfile, "tempdir", str(self.temporary))
+            patch.chdir(self.root)
+            ran = here.runpytest_inprocess(*arguments)
+        return int(ran.ret), "\n".join((*ran.outlines, *ran.errlines))
 
     @property
     def records(self) -> dict[str, Record]:
