@@ -9,7 +9,7 @@ from statistics import fmean
 
 import pytest
 
-from pytest_ngraph.load import Load, Rate, Simulated, schedule, serve, simulate
+from pytest_ngraph.load import Load, Rate, Simulated, one_by_one, schedule, serve, simulate
 
 CALL_S = 0.01
 REQUESTS = 150_000
@@ -51,6 +51,15 @@ def served(due: list[float], call_s: float, **batching: float) -> tuple[list[flo
 
 def test_a_slow_answer_delays_those_that_arrive_meanwhile_and_counts_from_when_they_were_due() -> None:
     assert served([1, 2, 9], 4) == ([1, 5, 9], [5, 9, 13], 3)
+
+
+@pytest.mark.parametrize("utilization", [0.3, 0.9, 1.2])
+def test_one_by_one_they_are_answered_as_the_queue_does(utilization: float) -> None:
+    due = schedule(utilization / CALL_S, 2000, seed=3)
+    one, other = random.Random(4), random.Random(4)
+    time = Simulated(due, lambda: one.uniform(0, 2 * CALL_S))
+    queued = serve(due, time, time.answer, time.clock)
+    assert one_by_one(due, lambda: other.uniform(0, 2 * CALL_S)) == queued
 
 
 def test_one_call_answers_those_that_wait() -> None:

@@ -189,6 +189,23 @@ class Simulated:
         return self._taken - before
 
 
+def one_by_one(due: Sequence[float], call_s: Callable[[], float]) -> Served:
+    """Return what `serve` would in simulated time with one request per call, in a quarter of the time.
+
+    Args:
+        due: as in `Simulated`, as is `call_s`.
+    """
+    now = 0.0
+    begun: list[float] = []
+    ended: list[float] = []
+    for asked in due:
+        now = max(now, asked)
+        begun.append(now)
+        now += call_s()
+        ended.append(now)
+    return Served(begun=begun, ended=ended, calls=len(ended))
+
+
 def simulate(
     per_s: float,
     requests: int,
@@ -200,6 +217,8 @@ def simulate(
 ) -> Rate:
     """Return what a rate would show of a model whose calls take these seconds."""
     due = schedule(per_s, requests, seed)
+    if batch == 1:
+        return rate_of(per_s, due, one_by_one(due, call_s))
     time = Simulated(due, call_s)
     served = serve(due, time, time.answer, time.clock, batch=batch, batch_wait_s=batch_wait_s)
     return rate_of(per_s, due, served)
