@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -18,11 +19,19 @@ REPORT = ("--compiler=mine:Exact", "--ngraph-report=report")
 ONE = (*REPORT, "--batch-size=4")
 
 
+@pytest.fixture(scope="module")
+def _drawing() -> None:
+    """This process has imported what draws a report: pytester forgets what a run is the first to import."""
+    for module in ("figures", "page", "records", "tables"):
+        import_module(f"pytest_ngraph.report.study.{module}")
+
+
 def table(project: pytest.Pytester, name: str) -> list[dict[str, str]]:
     with (project.path / "report" / "tables" / f"{name}.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.usefixtures("_drawing")
 def test_a_run_leaves_a_report_of_what_it_measured(quick_project: pytest.Pytester) -> None:
     quick_project.makeconftest(
         """
@@ -41,6 +50,7 @@ def test_a_run_leaves_a_report_of_what_it_measured(quick_project: pytest.Pyteste
     assert (quick_project.path / "report" / "index.html").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.usefixtures("_drawing")
 def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest.Pytester) -> None:
     quick_project.makeconftest(
         """
@@ -51,7 +61,7 @@ def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest
                 raise KeyboardInterrupt
         """
     )
-    result = quick_project.runpytest_subprocess(*REPORT)
+    result = quick_project.runpytest_inprocess(*REPORT, no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
         [
@@ -65,6 +75,7 @@ def test_an_interrupted_run_leaves_a_report_of_what_it_has(quick_project: pytest
     assert "<strong>1</strong> not measured so far" in page
 
 
+@pytest.mark.usefixtures("_drawing")
 def test_the_report_of_a_finished_run_misses_nothing_that_a_fixture_skipped(quick_project: pytest.Pytester) -> None:
     quick_project.makeconftest(
         """
@@ -76,7 +87,7 @@ def test_the_report_of_a_finished_run_misses_nothing_that_a_fixture_skipped(quic
                 pytest.skip("large")
         """
     )
-    quick_project.runpytest_subprocess(*REPORT).assert_outcomes(passed=1, skipped=1)
+    quick_project.runpytest(*REPORT).assert_outcomes(passed=1, skipped=1)
     page = (quick_project.path / "report" / "index.html").read_text()
     assert "did not come to its end" not in page
     assert "not measured so far" not in page
