@@ -1,14 +1,17 @@
 """`--ngraph-history` as its users see it: nights of a small repository beside an anchor, with real workers.
 
-The cases take exactly as long as files say.
+The cases take exactly as long as files say. The first night is a process of its own, which starts its workers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+import plain
 import pytest
 import weighed
+from repository import Repository
 
 from pytest_ngraph.history.chain import chained
 from pytest_ngraph.history.index import Index
@@ -17,12 +20,20 @@ from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.link_step import LinkStep
 
 
-def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pytester) -> None:
+@pytest.fixture
+def nights(pytester: pytest.Pytester, light_workers: None, forked_collecting: None) -> Iterator[Repository]:
+    """The repository, whose runs in this process fork their workers."""
     made = weighed.repository(pytester.path)
+    with plain.importable(made.root):
+        yield made
+
+
+def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pytester, nights: Repository) -> None:
+    made = nights
     made.write("plain_a.txt", "100")
     made.write("plain_b.txt", "100")
     first = made.commit("light")
-    missing = pytester.runpytest_subprocess("--ngraph-history")
+    missing = pytester.runpytest("--ngraph-history")
     assert missing.ret == pytest.ExitCode.USAGE_ERROR
     missing.stderr.fnmatch_lines(["ERROR: --ngraph-history has no anchor*Name a revision*"])
     made.git("tag", "v1")
@@ -33,7 +44,7 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
     result.assert_outcomes(passed=2)
     made.git("tag", "v2")
     made.write("plain_a.txt", "200")
-    later = pytester.runpytest_subprocess("--ngraph-history", "-k", "plain_b")  # beside v1, not the newer v2
+    later = pytester.runpytest("--ngraph-history", "-k", "plain_b")  # beside v1, not the newer v2
     later.assert_outcomes(passed=1, deselected=1)
     assert made.worktrees() == 1
 
@@ -52,7 +63,7 @@ def test_a_night_is_kept_with_its_anchor_and_fails_nothing(pytester: pytest.Pyte
 
     third = made.commit("lighter")
     made.git("tag", "v3")
-    renewed = pytester.runpytest_subprocess("--ngraph-history=v3", "-k", "plain_b", "--junitxml=night.xml")
+    renewed = pytester.runpytest("--ngraph-history=v3", "-k", "plain_b", "--junitxml=night.xml")
     renewed.assert_outcomes(passed=1, deselected=1)
     renewed.stdout.fnmatch_lines(
         [

@@ -31,7 +31,7 @@ def pytest_configure(config):
 def repository(root: Path) -> Repository:
     """Create one. The cases `plain_a` and `plain_b` take as long as the numbers in files of these names add up to.
 
-    Its runs are processes of their own, and may run beside other tests.
+    Its runs may be processes of their own, and may run beside other tests.
     """
     made = Repository.create(root)
     plain.put_into(root)
