@@ -45,16 +45,33 @@ def written(study: Study, folder: Path) -> Path:
 
 
 class Opened:
-    """An open page, with its requests and its complaints (errors and console messages)."""
+    """An open page, with its requests and its complaints (errors and console messages).
 
-    def __init__(self, browser: Any, file: Path, viewport: dict[str, int]) -> None:
-        self.tab = browser.new_page(viewport=viewport, color_scheme=SCHEMES[viewport["width"]])
+    Args:
+        tab: where it opens, in place of what was open there.
+    """
+
+    def __init__(self, tab: Any, file: Path, viewport: dict[str, int]) -> None:
+        self.tab = tab
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self.tab.on("request", lambda request: self.requests.append(request.url))
-        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.tab.on("console", lambda message: self.complaints.append(message.text))
-        self.tab.goto(file.as_uri())
+        self._listeners = {
+            "request": lambda request: self.requests.append(request.url),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "console": lambda message: self.complaints.append(message.text),
+        }
+        tab.goto("about:blank")
+        tab.set_viewport_size(viewport)
+        tab.emulate_media(color_scheme=SCHEMES[viewport["width"]])
+        tab.mouse.move(0, 0)
+        for event, listener in self._listeners.items():
+            tab.on(event, listener)
+        tab.goto(file.as_uri())
+
+    def leave(self) -> None:
+        """Listen to the tab no longer."""
+        for event, listener in self._listeners.items():
+            self.tab.remove_listener(event, listener)
 
     def figure(self, name: str) -> Any:
         """Return a figure once it is drawn."""
@@ -77,21 +94,27 @@ def drawn(browser: Any, file: Path) -> Drawn:
     def of(viewport: dict[str, int]) -> Opened:
         width = viewport["width"]
         if width not in pages:
-            pages[width] = Opened(browser, file, viewport)
+            pages[width] = Opened(browser.new_page(), file, viewport)
         pages[width].tab.evaluate("window.scrollTo(0, 0)")
         return pages[width]
 
     return of
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Any:
+    """Return a tab for one page after the other: a new one for each takes longer than what most tests do with it."""
+    return browser.new_page()
+
+
 @pytest.fixture
-def open_page(browser: Any) -> Iterator[Open]:
+def open_page(tab: Any) -> Iterator[Open]:
     """Return a function that opens a page for one test."""
     with ExitStack() as opened:
 
         def of(file: Path, viewport: dict[str, int] = WIDE) -> Opened:
-            page = Opened(browser, file, viewport)
-            opened.callback(page.tab.close)
+            page = Opened(tab, file, viewport)
+            opened.callback(page.leave)
             return page
 
         yield of
