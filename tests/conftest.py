@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from other_distributions import Distributed, pretend
 from repository import Repository
 
+import pytest_ngraph
 from pytest_ngraph import compilers, workloads
 from pytest_ngraph.case import Case
 from pytest_ngraph.settings import Settings
@@ -59,10 +60,16 @@ workloads.family("resnet18")  # all families
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(alone)
     if not worker:
-        bytecode.write_rewritten(config)
+        bytecode.write_rewritten(config, pytest_ngraph.__path__)
     if not config.getoption("numprocesses", None):  # not in the process that only distributes tests
         bytecode.only_read()
         os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} {plain.WITHOUT_PLUGINS}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    if worker:
+        bytecode.write_rewritten(session.config, session.config.args, "test_*.py")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The package's bytecode, which the processes that tests start read, and never write.
+"""The bytecode of the package and the tests, which the processes that tests start read, and never write.
 
 Without it, each of many hundred processes compiles the package again, and under pytest rewrites its assertions, too.
 These processes write none of the modules that tests make: Python takes a module's bytecode for current if its size and
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import compileall
 import os
+import random
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from _pytest.assertion import AssertionState, rewrite
+from _pytest.assertion import rewrite
 
 import pytest_ngraph
 
@@ -27,14 +29,19 @@ def write() -> None:
     compileall.compile_dir(pytest_ngraph.__path__[0], quiet=2)
 
 
-def write_rewritten(config: pytest.Config) -> None:
-    """Write the bytecode of what pytest rewrites: many modules are imported only by processes that write none."""
-    state = AssertionState(config, "rewrite")
-    for source in Path(pytest_ngraph.__path__[0]).rglob("*.py"):
-        written = rewrite.get_cache_dir(source) / (source.stem + rewrite.PYC_TAIL)
-        if rewrite._read_pyc(source, written) is None:
-            digest, code = rewrite._rewrite_test(source, config)
-            rewrite._write_pyc(state, code, digest, written)
+def write_rewritten(config: pytest.Config, folders: Iterable[str], names: str = "*.py") -> None:
+    """Write the bytecode of the files in these folders as pytest rewrites them.
+
+    Processes that do so at the same time share the work: each takes the files in an order of its own, and leaves out
+    those that another has written.
+    """
+    sources = [source for folder in folders for source in Path(folder).rglob(names)]
+    for source in random.sample(sources, len(sources)):
+        folder = rewrite.get_cache_dir(source)
+        written = folder / f"{source.stem}{rewrite.PYC_TAIL}"
+        if rewrite.try_makedirs(folder) and rewrite._read_pyc(source, written) is None:
+            status, code = rewrite._rewrite_test(source, config)
+            rewrite._write_pyc(config.stash[rewrite.assertstate_key], code, status, written)
 
 
 def only_read() -> None:
