@@ -62,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not worker:
         bytecode.write_rewritten(config, pytest_ngraph.__path__)
     if not config.getoption("numprocesses", None):  # not in the process that only distributes tests
+        gc.disable()  # until all is collected: the frameworks that tests import are a million objects, which stay
         bytecode.only_read()
         os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} {plain.WITHOUT_PLUGINS}"
 
@@ -70,6 +71,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     if worker:
         bytecode.write_rewritten(session.config, session.config.args, "test_*.py")
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
@@ -85,18 +91,17 @@ def _outside_github(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def _frozen() -> Iterator[None]:
+def _frozen() -> None:
     """What has been imported so far is not looked at when garbage is collected. pytest does that five times at the end
     of each run, a worker before it compiles and loads, and with the frameworks that other tests have imported these are
-    seconds."""
+    seconds. It stays frozen, as what collecting imported does."""
+    gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture
 def pytester(_frozen: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """The plugin's own, whose runs all end before what they found is thawed. It takes away the options of all runs."""
+    """The plugin's own, for whose runs what they find is frozen. It takes away the options of all runs."""
     monkeypatch.setenv("PYTEST_ADDOPTS", plain.WITHOUT_PLUGINS)
     return pytester
 

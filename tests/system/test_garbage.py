@@ -16,6 +16,14 @@ def _as_it_was() -> Iterator[None]:
     gc.enable()
 
 
+@pytest.fixture
+def _thawed() -> Iterator[None]:
+    """Nothing is frozen, as in a process that imports as it measures."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
 def test_nothing_is_collected_until_the_end() -> None:
     with garbage.without_garbage_collection():
         assert not gc.isenabled()
@@ -35,6 +43,7 @@ def test_a_collector_that_was_off_stays_off() -> None:
     assert not gc.isenabled()
 
 
+@pytest.mark.usefixtures("_thawed")
 def test_what_was_there_before_is_looked_at_again_afterwards() -> None:
     before = gc.get_freeze_count()
     with garbage.with_little_garbage_collection():
@@ -44,10 +53,7 @@ def test_what_was_there_before_is_looked_at_again_afterwards() -> None:
 
 def test_what_a_forked_worker_shares_stays_frozen() -> None:
     gc.freeze()
-    try:
-        shared = gc.get_freeze_count()
-        with garbage.with_little_garbage_collection():
-            assert gc.get_freeze_count() == shared
+    shared = gc.get_freeze_count()
+    with garbage.with_little_garbage_collection():
         assert gc.get_freeze_count() == shared
-    finally:
-        gc.unfreeze()
+    assert gc.get_freeze_count() == shared
