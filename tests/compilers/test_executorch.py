@@ -96,7 +96,8 @@ before = set(threads_of_this_process())
 model = compilers.resolve(artifact.case.compiler).load(artifact, target, Path(sys.argv[3]))
 model()
 masks = [sorted(os.sched_getaffinity(thread)) for thread in sorted(set(threads_of_this_process()) - before)]
-print(json.dumps([model.facts["threads"], sorted(os.sched_getaffinity(0)), masks]))
+compiler = sorted({"executorch.exir"} & set(sys.modules))
+print(json.dumps([model.facts["threads"], sorted(os.sched_getaffinity(0)), masks, compiler]))
 """
 
 
@@ -113,7 +114,8 @@ def test_threads_are_the_targets_and_bound_to_its_cores(threads: int, exported: 
     ended = subprocess.run(
         [sys.executable, "-c", BOUND, *arguments], env=environment, check=True, capture_output=True, text=True
     )
-    used, own, others = json.loads(ended.stdout.splitlines()[-1])
+    used, own, others, compiler = json.loads(ended.stdout.splitlines()[-1])
     assert used == str(threads)
     assert own == [cores[0]]
     assert others == [[core] for core in cores[1:]]
+    assert compiler == [], "loading needs the runtime only"

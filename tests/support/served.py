@@ -30,7 +30,7 @@ import runpy, sys
 
 class Blocking:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in BLOCKED:
+        if not {name, name.partition(".")[0]}.isdisjoint(BLOCKED):
             raise ModuleNotFoundError(f"{name} is not installed", name=name)
 
 BLOCKED, script, *arguments = sys.argv[1].split(","), *sys.argv[2:]
@@ -101,7 +101,11 @@ def check(folder: Path, *without: str, server: TorchServer | None = None) -> sub
 
 
 def check_and_import(folder: Path, *without: str) -> subprocess.CompletedProcess[str]:
-    """Run the check in a fresh interpreter; then import the script, let it answer twice, and print the outputs."""
+    """Run the check in a fresh interpreter; then import the script, let it answer twice, and print the outputs.
+
+    Args:
+        without: top-level modules, or modules of packages, that cannot be imported.
+    """
     return _fresh(THEN_IMPORTED, _arguments(folder, without))
 
 

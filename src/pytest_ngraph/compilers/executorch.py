@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,14 +73,13 @@ class ExecuTorch:
             return profiling.ProfiledMethod(module, run, operations, nodes(artifact))
 
     def _facts(self, target: Target, folder: Path) -> dict[str, str]:
-        from executorch.extension.pybindings import portable_lib
         from executorch.version import __version__
 
         return {
             "version": __version__,
             "precision": target.precision,
             "provider": "XnnpackBackend",
-            "threads": str(portable_lib._threadpool_get_thread_count()),
+            "threads": str(_runtime()._threadpool_get_thread_count()),
             **json.loads((folder / DELEGATION).read_text()),
         }
 
@@ -108,12 +108,16 @@ class ExecuTorchModel:
         del self._module, self._inputs
 
 
+def _runtime() -> Any:
+    """Return the module that loads programs and has their threads."""
+    importlib.import_module("torch")  # whose libraries it needs
+    return importlib.import_module(f"{serving.BINDINGS}.{serving.bindings()}")
+
+
 def _open(folder: Path, target: Target, *, traces: bool) -> Any:
     """Return what was compiled, loaded with its threads. `traces` is whether it notes the times of its kernels."""
-    from executorch.extension.pybindings import portable_lib
-
     _start_threads(target)
-    return portable_lib._load_for_executorch(str(folder / FILE), enable_etdump=traces)
+    return _runtime()._load_for_executorch(str(folder / FILE), enable_etdump=traces)
 
 
 def _lower(artifact: Artifact) -> Any:
@@ -184,11 +188,9 @@ def _start_threads(target: Target) -> None:
 
     A pool that already has this size is kept: loaded models refer to it, and resetting frees it.
     """
-    from executorch.extension.pybindings import portable_lib
-
-    before = set(threads_of_this_process())
-    if portable_lib._threadpool_get_thread_count() != target.threads:  # the first query creates the pool
-        portable_lib._unsafe_reset_threadpool(target.threads)
+    runtime, before = _runtime(), set(threads_of_this_process())
+    if runtime._threadpool_get_thread_count() != target.threads:  # the first query creates the pool
+        runtime._unsafe_reset_threadpool(target.threads)
     threads.bind(sorted(set(threads_of_this_process()) - before), target.cores[1:])
 
 

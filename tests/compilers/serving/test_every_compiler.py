@@ -22,7 +22,8 @@ SLOW = [pytest.param(name, marks=[pytest.mark.slow] * (name == "inductor")) for 
 
 @pytest.mark.parametrize("compiler", SLOW)
 def test_it_checks_itself_and_answers_where_only_its_runtime_can_be_imported(compiler: str, deploy: Deploy) -> None:
-    done = served.check_and_import(deploy(conv(compiler)), *(["torch"] if compiler in WITHOUT_TORCH else []))
+    needless = {"executorch": "executorch.exir"} | dict.fromkeys(WITHOUT_TORCH, "torch")
+    done = served.check_and_import(deploy(conv(compiler)), *filter(None, [needless.get(compiler)]))
     assert done.returncode == 0, done.stderr
     checked = r"outputs agree with the reference: largest difference \S+\n[\d.]+ samples/s, the median of \d+ rounds\n"
     answered = "list [('ndarray', 1, 16, 244, 244)]\n[]\n"
