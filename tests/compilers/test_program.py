@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import torch
+from compiled import CPU
+from forking import Script
 
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from compiled import Export, Load
+    from forking import TorchServer
 
 MHA = Case(workload="mha", compiler="identity", batch_size=2, width=16)
 
@@ -62,20 +62,14 @@ READ = """
 import json, sys
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.compilers import program
-artifact = Artifact.from_dict(json.load(sys.stdin))
+artifact = Artifact.from_dict(json.loads(sys.argv[1]))
 print(program.load(artifact).module()(*program.inputs(artifact)).shape)
 """
 
 
-def test_a_process_that_has_not_built_the_model_knows_its_operators(tmp_path: Path) -> None:
+def test_a_process_that_has_not_built_the_model_knows_its_operators(torch_server: TorchServer, tmp_path: Path) -> None:
     artifact = export(Case(workload="twice:build", compiler="inductor", batch_size=2), tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", READ],
-        input=json.dumps(artifact.to_dict()),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-    )
+    done = torch_server.run(Script(READ, (json.dumps(artifact.to_dict()),)), CPU.cores)
     assert done.stdout.strip() == "torch.Size([2, 3])", done.stderr
 
 
