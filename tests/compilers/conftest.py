@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from compiled import CPU, Export, Load, require
+from compiled import CPU, Compile, Export, Load, require
+from once import Once
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Target
@@ -44,6 +45,32 @@ def load(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             return stack.enter_context(closing(compiler.load(artifact, target, folder)))
 
         yield compile_and_load
+
+
+@pytest.fixture(scope="session")
+def compiled(exported: Export, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """Return a function that compiles a case for a target and returns the folder; each pair is compiled once a run."""
+    once = Once(request.config, tmp_path_factory)
+
+    def compile_once(case: Case, target: Target = CPU) -> Path:
+        compiler = compilers.resolve(case.compiler)
+        return once(repr((case, target)), lambda folder: compiler.compile(exported(case), target, folder))
+
+    return compile_once
+
+
+@pytest.fixture
+def load_once(exported: Export, compiled: Compile) -> Iterator[Load]:
+    """Like `load`, but what has been compiled is loaded again."""
+    with ExitStack() as stack:
+
+        def load(case: Case, target: Target = CPU, folder: Path | None = None) -> CompiledModel:
+            require(case.compiler)
+            folder = folder or compiled(case, target)
+            model = compilers.resolve(case.compiler).load(exported(case), target, folder)
+            return stack.enter_context(closing(model))
+
+        yield load
 
 
 @pytest.fixture

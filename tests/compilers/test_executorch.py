@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from compiled import CPU, Export, Load
+from compiled import CPU, Compile, Export, Load
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
@@ -19,10 +19,16 @@ from pytest_ngraph.workloads.verify import verify
 
 pytest.importorskip("executorch")
 
-NAME = "pytest_ngraph.compilers.executorch:ExecuTorch"
-CONV = Case(workload="conv", compiler=NAME, batch_size=1, depth=2, width=8)
-MHA = Case(workload="mha", compiler=NAME, batch_size=2, width=16)
+NAME = "executorch"
+CONV = Case(workload="conv", compiler=NAME, batch_size=1, depth=2, width=16)
+MHA = Case(workload="mha", compiler=NAME, batch_size=3, depth=1, width=16)
 CACHE = Case(workload="nets_with_state:written", compiler=NAME, batch_size=1)
+
+
+@pytest.fixture
+def load(load_once: Load) -> Load:
+    """Each case is compiled only once: some of them also for `test_contract.py`."""
+    return load_once
 
 
 @pytest.mark.parametrize("case", [CONV, MHA, CACHE], ids=lambda case: case.group_label)
@@ -93,7 +99,7 @@ from pytest_ngraph.system.affinity import threads_of_this_process
 
 artifact, target = Artifact.from_dict(json.loads(sys.argv[1])), Target.from_dict(json.loads(sys.argv[2]))
 before = set(threads_of_this_process())
-model = compilers.resolve(artifact.case.compiler).load(artifact, target, Path(sys.argv[3]))
+model = compilers.resolve("executorch").load(artifact, target, Path(sys.argv[3]))
 model()
 masks = [sorted(os.sched_getaffinity(thread)) for thread in sorted(set(threads_of_this_process()) - before)]
 compiler = sorted({"executorch.exir"} & set(sys.modules))
@@ -103,14 +109,13 @@ print(json.dumps([model.facts["threads"], sorted(os.sched_getaffinity(0)), masks
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux binds threads")
 @pytest.mark.parametrize("threads", [1, 2])
-def test_threads_are_the_targets_and_bound_to_its_cores(threads: int, exported: Export, tmp_path: Path) -> None:
+def test_threads_are_the_targets_and_bound_to_its_cores(threads: int, exported: Export, compiled: Compile) -> None:
     cores = this_machine().cores[:threads]
     if len(cores) < threads:
         pytest.skip(f"needs {threads} cores, there are {len(cores)}")
     artifact, target = exported(CONV), Target(cores=cores)
-    compilers.resolve(NAME).compile(artifact, target, tmp_path)
     environment = os.environ | bound_threads(cores)
-    arguments = [json.dumps(artifact.to_dict()), json.dumps(target.to_dict()), str(tmp_path)]
+    arguments = [json.dumps(artifact.to_dict()), json.dumps(target.to_dict()), str(compiled(CONV))]
     ended = subprocess.run(
         [sys.executable, "-c", BOUND, *arguments], env=environment, check=True, capture_output=True, text=True
     )

@@ -17,6 +17,7 @@ from pytest_ngraph.compilers import CompiledModel
 from pytest_ngraph.machine.machine import this_machine
 
 Export = Callable[[Case], Artifact]
+Compile = Callable[..., Path]
 Load = Callable[..., CompiledModel]
 
 CPU = Target(cores=this_machine().cores[:2])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from compiled import CPU, THROUGHPUT, Export, require
+from compiled import CPU, THROUGHPUT, Compile, Export, require
 
 from pytest_ngraph import compilers
 from pytest_ngraph.case import Case
@@ -31,11 +32,11 @@ CONV = Case(workload="conv", compiler="identity", batch_size=1, depth=2, width=1
         pytest.param("inductor", marks=pytest.mark.slow),
     ],
 )
-def test_kernels_are_led_back_to_modules(name: str, exported: Export, tmp_path: Path) -> None:
+def test_kernels_are_led_back_to_modules(name: str, exported: Export, compiled: Compile) -> None:
     require(name)
     artifact, compiler = exported(CONV), compilers.resolve(name)
-    compiler.compile(artifact, CPU, tmp_path)
-    with closing(profiling.instrument(name, compiler, artifact, CPU, tmp_path)) as model:
+    folder = compiled(replace(CONV, compiler=name))
+    with closing(profiling.instrument(name, compiler, artifact, CPU, folder)) as model:
         kernels = model.profile(3)
     assert len({kernel.name for kernel in kernels}) == len(kernels)
     assert all(kernel.seconds >= 0 for kernel in kernels)
