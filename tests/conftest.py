@@ -46,6 +46,9 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+# Python looks for garbage among the objects of all frameworks. By default it does so every 70,000 objects.
+gc.set_threshold(10_000, 10, 10)
+
 telemetry.disable_telemetry()  # for the compilers that tests call in this process
 
 # pytester forgets the modules that a run in this process is the first to import; caches would hold what was in them.
