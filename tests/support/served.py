@@ -84,7 +84,7 @@ def answered(folder: Path, server: TorchServer) -> str:
 
 
 def conv(compiler: str, **values: object) -> Case:
-    return Case(**{"workload": "conv", "compiler": compiler, "batch_size": 1, "depth": 1, "width": 16} | values)  # type: ignore[arg-type]
+    return Case(**{"workload": "conv", "compiler": compiler, "batch_size": 1, "depth": 2, "width": 16} | values)  # type: ignore[arg-type]
 
 
 def check(folder: Path, *without: str, server: TorchServer | None = None) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import served
-from compiled import CPU, Export, require
+from compiled import CPU, Compile, Export, require
 from forking import TorchServer
 from served import WITHOUT_TORCH, Check, Deploy
 
@@ -27,16 +27,15 @@ from pytest_ngraph.workloads.verify import verify
 
 
 @pytest.fixture(scope="session")
-def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
+def deploy(exported: Export, compiled: Compile, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
     """Return a function that compiles a case, deploys it and returns the folder; each case is deployed only once."""
     made: dict[Case, Path] = {}
 
     def written(case: Case, target: Target, place: Path) -> Written:
-        artifact, compiler, compiled = exported(case), compilers.resolve(case.compiler), tmp_path_factory.mktemp("made")
-        compiler.compile(artifact, target, compiled)
-        with closing(compiler.load(artifact, target, compiled)) as model:
+        artifact, compiler, folder = exported(case), compilers.resolve(case.compiler), compiled(case, target)
+        with closing(compiler.load(artifact, target, folder)) as model:
             agreement = verify(model.outputs(), artifact.reference(), case.precision)
-            answer = deployed(case, artifact, target, compiled, model.outputs, agreement.tolerance, place)
+            answer = deployed(case, artifact, target, folder, model.outputs, agreement.tolerance, place)
         assert agreement.agrees, agreement
         return Written.from_answer(answer, place, agreement)
 
@@ -57,10 +56,11 @@ def deploy(exported: Export, tmp_path_factory: pytest.TempPathFactory) -> Deploy
 
 @pytest.fixture
 def check(deploy: Deploy, torch_server: TorchServer) -> Check:
-    """Return a function that deploys a case and checks the folder, in a fork where its runtime is PyTorch."""
+    """Return a function that deploys a case and checks the folder: without PyTorch, or in a fork where that runs it."""
 
     def check(case: Case) -> subprocess.CompletedProcess[str]:
-        own_runtime = case.compiler in WITHOUT_TORCH
-        return served.check(deploy(case), server=None if own_runtime else torch_server)
+        if case.compiler in WITHOUT_TORCH:
+            return served.check(deploy(case), "torch")
+        return served.check(deploy(case), server=torch_server)
 
     return check
