@@ -55,6 +55,22 @@ def test_packages_elsewhere_are_found_and_nothing_else_that_is_the_users(tmp_pat
             launch(made_up.folder(tmp_path / "b", code), variables=variables, packages=[str(packages)])
 
 
+@pytest.mark.parametrize(
+    ("requirements", "found"), [("numpy==2.0\n", False), ("numpy==2.0\ntorch==2.8.0  # why\n", True), (None, True)]
+)
+def test_a_framework_that_is_not_required_is_not_found(tmp_path: Path, requirements: str | None, found: bool) -> None:
+    (packages := tmp_path / "packages").mkdir()
+    (packages / "torch.py").write_text("")
+    importing = (
+        "try:\n    import torch\nexcept ImportError:\n    torch = None\nopen('found', 'w').write(str(bool(torch)))\n"
+    )
+    folder = made_up.folder(tmp_path / "a", importing)
+    if requirements:
+        (folder / "requirements.txt").write_text(requirements)
+    launch(folder, packages=[str(packages)])
+    assert (folder / "found").read_text() == str(found)
+
+
 def test_packages_are_found_where_the_user_has_python_put_no_folder_of_scripts_on_the_path(tmp_path: Path) -> None:
     (packages := tmp_path / "packages").mkdir()
     (packages / "elsewhere.py").write_text("")

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 WINDOW_S, CALLS = 0.1, 2
 """Memory is looked at after this many seconds, and at least this many calls."""
+REQUIREMENTS = "requirements.txt"
+FRAMEWORKS = ("jax", "tensorflow", "torch")
+"""Large packages that other libraries import where they find them, only to know their types. TVM takes PyTorch: half a
+GiB, and two seconds of a cold start. Where the folder does not require one, it is not found, as in an environment with
+the requirements alone."""
 STEADY, SHARE, LONGEST_S = 3, 0.002, 20.0
 """It is steady once it grew by less than this share in this many windows in a row, at the latest after this time."""
 
@@ -25,6 +30,7 @@ STEADY, SHARE, LONGEST_S = 3, 0.002, 20.0
 def main() -> None:
     begun = time.monotonic()
     folder, descriptor = sys.argv[1:]
+    hide(frameworks_not_required(f"{folder}/{REQUIREMENTS}"))
     if not getattr(sys.flags, "safe_path", sys.flags.isolated):  # Python 3.10 has no PYTHONSAFEPATH
         del sys.path[0]  # the folder of this file
     sys.path.insert(0, folder)
@@ -46,6 +52,22 @@ def main() -> None:
     found = [begun, imported, loaded, given, answered, *memory()]
     os.write(int(descriptor), " ".join(map(repr, found)).encode())
     os._exit(0)  # some libraries take long to end
+
+
+def frameworks_not_required(path: str) -> list[str]:
+    """Return which of `FRAMEWORKS` a file does not list; none where there is no such file."""
+    try:
+        with open(path) as file:  # noqa: PTH123 (`pathlib` would have to be imported)
+            required = [line.partition("==")[0] for line in file]
+    except OSError:
+        return []
+    return [name for name in FRAMEWORKS if name not in required]
+
+
+def hide(names: list[str]) -> None:
+    """Let imports of these packages fail, as where they are not installed."""
+    for name in names:
+        sys.modules[name] = None  # type: ignore[assignment]
 
 
 def settle(answer: Callable[[], object]) -> None:
