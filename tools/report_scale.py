@@ -231,6 +231,7 @@ def synthetic_cells(count: int, rounds: int) -> Cells:
     samples = medians[:, None] * np.exp(np.random.default_rng(0).normal(0, 0.01, (len(every), rounds)))
     return Cells(
         cases=every,
+        sessions=[""] * len(every),
         problems=[""] * len(every),
         samples=samples.ravel(),
         rounds=np.full(len(every), rounds),

@@ -8,19 +8,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from launched import costs
 from racing import OPTIONS, MadeUpAxes
-from synthetic import noisy
+from synthetic import measured, noisy
 
 from pytest_ngraph import store
 from pytest_ngraph.advise.answer import answer
 from pytest_ngraph.advise.limits import Limits
 from pytest_ngraph.advise.measuring import Measuring, Waits
-from pytest_ngraph.advise.race import Race
+from pytest_ngraph.advise.race import Race, Raced
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.case import Case
@@ -150,7 +151,11 @@ def test_an_interrupted_race_decides_as_one_that_was_not(seed: int, cut: int) ->
             found, took = raced(Path(other), first, resumed=False)
         except KeyboardInterrupt:
             found, took = raced(Path(other), second, resumed=True)
-        assert found == expected
+        surely = {"sure", "doubts", "close"}  # sizes that were measured in two sessions are compared less surely
+        assert {key: found[key] for key in {*found} - surely} == {key: expected[key] for key in {*expected} - surely}
+        assert {*cast("list[str]", expected["close"])} <= {*cast("list[str]", found["close"])}
+        if len({record.measured_in for record in store.read(Path(other)).records}) == 1:
+            assert found == expected
         assert took == pytest.approx(seconds)
         steps = store.read(Path(other)).steps
         assert sum(len(step.records) for step in steps) == len(whole.measured)
@@ -170,6 +175,15 @@ def test_a_race_asked_another_question_measures_what_is_missing(
     found, _ = raced(tmp_path, second, resumed=True)
     assert found["pick"]
     assert len(second.measured) > len(first.measured), "nothing of the first session stands"
+
+
+@pytest.mark.parametrize(("session", "sure"), [("", True), ("of today", False)])
+def test_sizes_of_two_sessions_are_compared_less_surely(session: str, *, sure: bool) -> None:
+    one, four = (replace(AXES.case, compiler="openvino", batch_size=size) for size in (1, 4))
+    groups = [[measured(one, 0.01)], [measured(four, 0.0375, session=session)]]
+    found = answer(Raced(groups=groups), {"openvino"}, LIMITS, IN_GENERAL)
+    assert found.pick is not None
+    assert (found.pick.case, found.is_sure) == (four, sure)
 
 
 class OfAnotherDay(Bench):

@@ -107,6 +107,8 @@ def test_a_group_that_is_in_part_there_says_so(half: Project) -> None:
     printed = half.assert_resumes(kept=[kept])
     assert "Measured in several sessions" in printed
     assert "plain1-b1-cpu" in printed
+    assert len({record.measured_in for record in half.records.values() if record.case.workload == "plain1"}) == 2
+    assert kept.measured_in == kept.run
 
 
 def test_a_run_that_does_not_exist(half: Project) -> None:

@@ -36,6 +36,16 @@ def test_what_a_session_has_in_common_cancels_in_its_ratios() -> None:
     assert IN_GENERAL.of([1, -1, -1, 1]).deviation == pytest.approx(math.sqrt(2) * PAIR.deviation)
 
 
+def test_what_a_session_has_in_common_does_not_cancel_in_ratios_of_two_sessions() -> None:
+    assert IN_GENERAL.of([1, -1], ["a", "b"]).deviation == pytest.approx(math.sqrt(2) * RUN.deviation)
+    assert IN_GENERAL.of([1, -1], ["a", "a"]) == IN_GENERAL.of_ratio("b", "b") == IN_GENERAL.pair
+    two_of_each = IN_GENERAL.of([1, -1, -1, 1], ["a", "a", "b", "b"])
+    assert two_of_each.deviation == pytest.approx(math.sqrt(2) * PAIR.deviation)
+    highest, lower = Estimate(100, 99.9, 100.1), Estimate(90, 89.9, 90.1)
+    assert surely_above(highest, [lower], IN_GENERAL) == [True]
+    assert surely_above(highest, [lower] * 2, IN_GENERAL, sessions=["a", "a", "b"]) == [True, False]
+
+
 def test_the_parts_add_in_squares() -> None:
     assert total([Spread(3, 5), Spread(4, 5)]).deviation == 5
     assert total([]) == NO_SPREAD

@@ -10,7 +10,9 @@ from pytest_ngraph.costs import Costs
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.answer_lines import answer_lines
+from pytest_ngraph.report.block import block
 from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.findings import findings
 from pytest_ngraph.report.study.tables import TABLES
 from pytest_ngraph.report.summary import summary
 from pytest_ngraph.store import Run
@@ -38,6 +40,27 @@ def test_few_workloads_have_a_line_each() -> None:
         "  net1  openvino b1 10.0 ms ×2.00 sure       openvino b8 123/s ×2.00 sure",
         "  too close: 2 (net0: openvino or identity); failed: 1 case (tvm 1)",
     ]
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.0186, "too close"), (0.01, "sure")])
+def test_what_was_measured_on_two_days_is_compared_less_surely(seconds: float, verdict: str) -> None:
+    """Seven percent are sure where both were measured in turn, in the terminal, of the advice and in the report."""
+    together = [measured(case("identity"), 0.02), measured(case("openvino"), seconds)]
+    for records, expected in (
+        (together, "sure"),
+        ([together[0], dataclasses.replace(together[1], session="resumed")], verdict),
+    ):
+        metrics = compute(records)
+        assert texts(records)[1].endswith(f"×{0.02 / seconds:.2f} {expected}")
+        marked = {line.text.split()[0] for line in block(records, metrics, 100)[2:4]}
+        assert marked == ({"*", "="} if expected == "too close" else {"*", "1"})
+        (advice,) = answers(records, [], metrics, "run")
+        assert advice.is_sure is (expected == "sure")
+        study = Study.of([Run(id="run", records=tuple(records))])
+        assert TABLES["deploy"](study).frame["sure"].to_list() == [expected == "sure"] * 2
+        (sentence, *gains) = findings(study)[0].sentences
+        assert ("1 are too close to call" in sentence) is (expected == "too close")
+        assert bool(gains) is (expected == "sure")
 
 
 def test_many_workloads_are_counted() -> None:

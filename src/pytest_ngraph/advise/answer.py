@@ -212,7 +212,8 @@ def _surely_slower(
 
 def _is_faster(one: Record, other: Record, between: Between, level: float) -> bool:
     """Return whether the first is surely faster than the second, other processes included."""
-    return is_surely_above(one.throughput_interval, other.throughput_interval, between, level)
+    sessions = one.measured_in, other.measured_in
+    return is_surely_above(one.throughput_interval, other.throughput_interval, between, level, sessions=sessions)
 
 
 def _speedups(groups: Sequence[Sequence[Record]], between: Between) -> dict[Case, Estimate]:
@@ -223,7 +224,8 @@ def _speedups(groups: Sequence[Sequence[Record]], between: Between) -> dict[Case
         for case, own in metrics.by_case.items():
             speedup = own["speedup"].estimate
             if speedup is not None and case.compiler != IDENTITY:
-                found[case] = with_between(speedup, between.pair)
+                sessions = metrics.sessions_of((case, replace(case, compiler=IDENTITY)))
+                found[case] = with_between(speedup, between.of_ratio(*sessions))
     return found
 
 

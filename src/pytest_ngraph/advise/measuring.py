@@ -124,7 +124,9 @@ class Measuring:
         self._asked.update(wanted)
         if (earlier := self._replayed(cases, rung)) is not None:
             return earlier
-        records = [self._take(dataclasses.replace(each, run=self._journal.id)) for each in self._bench.run(cases)]
+        run, session = self._journal.id, self._journal.session
+        measured = (dataclasses.replace(each, run=run, session=session) for each in self._bench.run(cases))
+        records = [self._take(each) for each in measured]
         self._journal.end_step(self.elapsed_s())
         return records
 

@@ -127,7 +127,7 @@ class Limits:
         if name in (*PERCENTILES, MAX_RATE) and estimate.value > 0:
             return in_shares(estimate, self._between.of((metric.steepness,)))
         if weights is not None:
-            spread = self._between.of(weights.values())
+            spread = self._spread(weights)
             return in_shares(estimate, spread) if DEFINITIONS[name].change == "share" else plain(estimate, spread)
         if name in ONCE and estimate.value > 0:
             return in_shares(estimate, ONCE[name])
@@ -139,8 +139,10 @@ class Limits:
         own = self._estimates(scope)
         if own.keys() < {"speedup", "compile_s", "throughput"}:
             return None
+        assert isinstance(scope, Case)
+        pair = self._spread({scope: -1.0, dataclasses.replace(scope, compiler=IDENTITY): 1.0})
         paid = own["compile_s"].value * own["throughput"].value
-        speedup = in_shares(own["speedup"], self._between.pair)
+        speedup = in_shares(own["speedup"], pair)
         gain = max(0.0, 1 - 1 / own["speedup"].value)
         compiling = Spread(gain * ONCE["compile_s"].deviation, ONCE["compile_s"].dof)
 
@@ -149,7 +151,7 @@ class Limits:
 
         return Judged(
             speedup.at,
-            total([self._between.pair, compiling]),
+            total([pair, compiling]),
             lambda after: math.log1p(paid / after) if after > 0 else math.inf,
             samples,
             is_share=True,
@@ -162,15 +164,23 @@ class Limits:
     def _slope(self, scope: Case | Scope, estimate: Estimate) -> Judged:
         """Judge a slope by the speedups from which it follows: each varies by its own share of itself."""
         speedups = {
-            case.depth: own["speedup"].estimate
+            case: own["speedup"].estimate
             for case, own in self._metrics.by_case.items()
             if case.depth is not None and case.compiler != IDENTITY and scope_of(case, spanned="depth") == scope
         }
-        known = {depth: each.value for depth, each in speedups.items() if each}
-        middle = math.fsum(known) / max(1, len(known))
-        squares = math.fsum((depth - middle) ** 2 for depth in known)
-        weights = [(depth - middle) / squares * value for depth, value in known.items()] if squares else []
-        return plain(estimate, self._between.of([sign * weight for weight in weights for sign in (1, -1)]))
+        known = {case: each.value for case, each in speedups.items() if each}
+        depths = {case: float(case.depth or 0) for case in known}
+        middle = math.fsum(depths.values()) / max(1, len(known))
+        squares = math.fsum((depth - middle) ** 2 for depth in depths.values())
+        weights: dict[Case, float] = {}
+        for case, value in known.items() if squares else ():
+            weights[case] = (depths[case] - middle) / squares * value
+            weights[dataclasses.replace(case, compiler=IDENTITY)] = -weights[case]
+        return plain(estimate, self._spread(weights))
+
+    def _spread(self, weights: Mapping[Case, float]) -> Spread:
+        """Return what other processes would show of a weighted sum of the logarithms of these cases' times."""
+        return self._between.of(weights.values(), self._metrics.sessions_of(weights))
 
     def _estimates(self, scope: Case | Scope) -> Mapping[str, Estimate]:
         if not isinstance(scope, Case) or scope not in self._metrics.by_case:

@@ -8,6 +8,7 @@ one definition of the second part, and of the sum.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -89,12 +90,23 @@ class Between:
     session: Spread
     source: str
 
-    def of(self, weights: Iterable[float]) -> Spread:
-        """Return the spread of a weighted sum of the logarithms of times, each of a process of its own."""
+    def of(self, weights: Iterable[float], sessions: Iterable[str] = ()) -> Spread:
+        """Return the spread of a weighted sum of the logarithms of times, each of a process of its own.
+
+        Args:
+            sessions: in which session each time was measured; all in the same where none are given.
+        """
         each = list(weights)
-        own = math.sqrt(math.fsum(weight**2 for weight in each)) * self.process.deviation
-        shared = abs(math.fsum(each)) * self.session.deviation
+        shares: dict[str, float] = defaultdict(float)
+        for weight, session in zip(each, list(sessions) or [""] * len(each), strict=True):
+            shares[session] += weight
+        own = math.hypot(*each) * self.process.deviation
+        shared = math.hypot(*shares.values()) * self.session.deviation
         return total([Spread(own, self.process.dof), Spread(shared, self.session.dof)])
+
+    def of_ratio(self, one: str, other: str) -> Spread:
+        """Return the spread of the logarithm of a ratio of two cases' times, each measured in one of these sessions."""
+        return self.pair if one == other else self.of((1.0, -1.0), (one, other))
 
     @property
     def pair(self) -> Spread:
@@ -175,7 +187,11 @@ def of_ratio(above: Estimate, below: Estimate, spread: Spread) -> Uncertainty:
 
 
 def surely_above(
-    best: Estimate, others: Sequence[Estimate], between: Between, steepness: Sequence[float] = ()
+    best: Estimate,
+    others: Sequence[Estimate],
+    between: Between,
+    steepness: Sequence[float] = (),
+    sessions: Sequence[str] = (),
 ) -> list[bool]:
     """Return of which other cases' throughputs the highest one is surely above.
 
@@ -184,30 +200,40 @@ def surely_above(
 
     Args:
         steepness: by how many percent each changes where a call takes 1 % longer, the highest first; 1 if not given.
+        sessions: in which session each was measured, the highest first; all in the same if not given.
     """
     level = (1 - LEVEL) / max(1, len(others))
     own, *of_others = steepness or [1.0] * (1 + len(others))
+    here, *there = sessions or [""] * (1 + len(others))
     return [
-        is_surely_above(best, each, between, level, (own, -its)) for each, its in zip(others, of_others, strict=True)
+        is_surely_above(best, each, between, level, (own, -its), (here, session))
+        for each, its, session in zip(others, of_others, there, strict=True)
     ]
 
 
 def is_surely_above(
-    one: Estimate, other: Estimate, between: Between, level: float, weights: tuple[float, float] = (1.0, -1.0)
+    one: Estimate,
+    other: Estimate,
+    between: Between,
+    level: float,
+    weights: tuple[float, float] = (1.0, -1.0),
+    sessions: tuple[str, str] = ("", ""),
 ) -> bool:
     """Return whether a case's throughput is above another's, with at most this probability of being wrong.
 
     Args:
         weights: with which the times of the two cases enter the ratio of what is compared.
+        sessions: in which the two were measured.
     """
     if not 0 < other.value < one.value:
         return False
-    return of_ratio(one, other, _spread(between, weights)).excludes(math.log(one.value / other.value), level)
+    spread = _spread(between, weights, sessions if len({*sessions}) > 1 else ())
+    return of_ratio(one, other, spread).excludes(math.log(one.value / other.value), level)
 
 
 @lru_cache
-def _spread(between: Between, weights: tuple[float, float]) -> Spread:
-    return between.of(weights)
+def _spread(between: Between, weights: tuple[float, float], sessions: tuple[str, ...]) -> Spread:
+    return between.of(weights, sessions)
 
 
 def of_difference(difference: Estimate, first_s: float, second_s: float, process: Spread) -> Estimate:

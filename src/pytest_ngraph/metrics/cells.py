@@ -39,6 +39,7 @@ class Cells:
 
     Attributes:
         cases: the case of each row.
+        sessions: in which session each was measured (`Record.measured_in`).
         problems: why a case has no valid measurement, as a phrase that follows its name; empty where it has one.
         samples: seconds per iteration of all rounds, one case after another.
         rounds: number of rounds of each case; shape (n,).
@@ -51,6 +52,7 @@ class Cells:
     """
 
     cases: Sequence[Case]
+    sessions: Sequence[str]
     problems: Sequence[str]
     samples: Floats
     rounds: Rows
@@ -72,6 +74,7 @@ class Cells:
         iterations, elapsed_s = flattened(rounds)
         return cls(
             cases=[record.case for record in records],
+            sessions=[record.measured_in for record in records],
             problems=[why_not_measured(record) for record in records],
             samples=elapsed_s / iterations,
             rounds=np.array([len(own) for own in rounds], dtype=np.intp),
@@ -88,6 +91,7 @@ class Cells:
         begins = list(accumulate((len(part.cases) for part in parts), initial=0))
         return cls(
             cases=[case for part in parts for case in part.cases],
+            sessions=[session for part in parts for session in part.sessions],
             problems=[problem for part in parts for problem in part.problems],
             samples=np.concatenate([np.empty(0), *(part.samples for part in parts)]),
             rounds=np.concatenate([np.empty(0, dtype=np.intp), *(part.rounds for part in parts)]),
@@ -112,6 +116,7 @@ class Cells:
         own = [self.samples[self._begins[row] : ends[row]] for row in rows]
         return Cells(
             cases=[self.cases[row] for row in rows],
+            sessions=[self.sessions[row] for row in rows],
             problems=[self.problems[row] for row in rows],
             samples=np.concatenate([np.empty(0), *own]),
             rounds=self.rounds[rows],

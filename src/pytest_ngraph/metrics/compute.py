@@ -67,7 +67,8 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = (), between: Be
             by_case[metric.case][metric.name] = metric
         else:
             wider.append(metric)
-    return Metrics(by_case, tuple(wider), columns.inversions, between)
+    sessions = dict(zip(columns.cells.cases, columns.cells.sessions, strict=True))
+    return Metrics(by_case, tuple(wider), columns.inversions, between, sessions)
 
 
 def columns_of(cells: Cells, between: Between = IN_GENERAL) -> Columns:

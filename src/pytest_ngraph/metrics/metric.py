@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case, Objective, Precision, Scalar, Shape, labelled, size_parts
@@ -131,15 +131,21 @@ class Metrics:
         wider: the metrics that span several cases.
         inversions: the rank inversions found.
         between: how much processes of the same code differ, which the intervals of the metrics do not include.
+        sessions: in which session each case was measured; what is not in it was measured in the same as all others.
     """
 
     by_case: Mapping[Case, Mapping[str, Metric]] = field(default_factory=dict)
     wider: tuple[Metric, ...] = ()
     inversions: tuple[Inversion, ...] = ()
     between: Between = IN_GENERAL
+    sessions: Mapping[Case, str] = field(default_factory=dict)
 
     def __getitem__(self, case: Case) -> Mapping[str, Metric]:
         return self.by_case[case]
+
+    def sessions_of(self, cases: Iterable[Case]) -> list[str]:
+        """Return in which session each of these cases was measured."""
+        return [self.sessions.get(case, "") for case in cases]
 
     def __iter__(self) -> Iterator[Metric]:
         for own in self.by_case.values():

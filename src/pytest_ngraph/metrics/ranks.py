@@ -75,12 +75,11 @@ def scope_between(reference: Case, other: Case) -> Scope:
 
 def _inversions(cells: Cells, shared: list[tuple[int, int]], between: Between) -> Iterator[Inversion]:
     """Yield the inversions. `shared` has each workload's rows: under the reference and under the other arm."""
-    spread = between.pair
     references, others = (np.array(rows, dtype=np.intp) for rows in zip(*shared, strict=True))
     before, after = (np.log(cells.batch_sizes[rows] / cells.latency_s.values[rows]) for rows in (references, others))
     # Intervals are costly: they are computed only where the values themselves are reversed, and by more than processes
     # differ. A sum of two parts reaches at least as far as one of them, and Student's t at least as far as the normal.
-    least = NORMAL * spread.deviation
+    least = NORMAL * between.pair.deviation
     reversed_ = (before[:, None] - before[None, :] > least) & (after[None, :] - after[:, None] > least)
     winners, losers = np.nonzero(reversed_)
     if not len(winners):
@@ -91,7 +90,11 @@ def _inversions(cells: Cells, shared: list[tuple[int, int]], between: Between) -
         befores = (under_reference.take(won) / under_reference.take(lost)).estimates()
         afters = (there.take(won) / there.take(lost)).estimates()
         for each in np.flatnonzero((befores.lows > 1) & (afters.highs < 1)).tolist():
-            if not (_surely_differs(befores[each], spread) and _surely_differs(afters[each], spread)):
+            spread_before, spread_after = (
+                between.of_ratio(cells.sessions[rows[won[each]]], cells.sessions[rows[lost[each]]])
+                for rows in (references, others)
+            )
+            if not (_surely_differs(befores[each], spread_before) and _surely_differs(afters[each], spread_after)):
                 continue
             arm = cells.cases[others[won[each]]]
             yield Inversion(
@@ -99,8 +102,8 @@ def _inversions(cells: Cells, shared: list[tuple[int, int]], between: Between) -
                 loser=cells.cases[references[lost[each]]],
                 compiler=arm.compiler,
                 device=arm.device,
-                before=with_between(befores[each], spread),
-                after=with_between(afters[each], spread),
+                before=with_between(befores[each], spread_before),
+                after=with_between(afters[each], spread_after),
             )
 
 

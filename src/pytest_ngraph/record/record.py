@@ -36,6 +36,7 @@ class Record:
 
     Attributes:
         run: id of the run that made it.
+        session: id of the session that measured it; empty for the one that began the run on this machine.
         nodeid: the test that asked for it.
         started_at: seconds since the epoch.
         calls: seconds of single calls that were timed one by one after the rounds, in that order, to four digits. Empty
@@ -80,6 +81,7 @@ class Record:
     case: Case
     outcome: Outcome
     run: str = ""
+    session: str = ""
     nodeid: str = ""
     started_at: float = 0.0
     rounds: tuple[Round, ...] = ()
@@ -120,6 +122,11 @@ class Record:
     def skipped(cls, case: Case, reason: str) -> Record:
         """Return the record of a case that cannot be run here."""
         return cls(case=case, outcome="skipped", started_at=time.time(), skip_reason=reason)
+
+    @property
+    def measured_in(self) -> str:
+        """The session that measured it, by an id that no other session has."""
+        return self.session or self.run
 
     @property
     def tokens(self) -> int | None:

@@ -47,7 +47,10 @@ def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Ans
         metric = metrics[case][judged_by(case)]
         throughput = metric.estimate
         if throughput is not None and throughput.value > 0:
-            candidate = Candidate(case.compiler, case.batch_size, case.objective, throughput, record, metric.steepness)
+            size, steepness = case.batch_size, metric.steepness
+            candidate = Candidate(
+                case.compiler, size, case.objective, throughput, record, steepness, record.measured_in
+            )
             groups.setdefault(_workload(case), []).append(candidate)
     return {key: [*answers(own, metrics.between)] for key, own in groups.items() if key not in partly}
 

@@ -34,6 +34,7 @@ class Candidate(Generic[Of]):
         throughput: samples per second; under load, the highest rate of requests that keeps the limit.
         of: where the candidate comes from.
         steepness: by how many percent that changes where a call takes 1 % longer.
+        session: in which session it was measured.
     """
 
     compiler: str
@@ -42,6 +43,7 @@ class Candidate(Generic[Of]):
     throughput: Estimate
     of: Of
     steepness: float = 1.0
+    session: str = ""
 
     @property
     def latency_s(self) -> float | None:
@@ -107,7 +109,8 @@ def _answer(goal: Goal, candidates: Iterable[Candidate[Of]], between: Between) -
         best_of_each.setdefault(each.compiler, each)
     best, *others = best_of_each.values()
     steepness = [each.steepness for each in (best, *others)]
-    lower = surely_above(best.throughput, [each.throughput for each in others], between, steepness)
+    sessions = [each.session for each in (best, *others)]
+    lower = surely_above(best.throughput, [each.throughput for each in others], between, steepness, sessions)
     rivals = tuple(each for each, is_lower in zip(others, lower, strict=True) if not is_lower)
     return Answer(goal, best, tuple(others), rivals)
 

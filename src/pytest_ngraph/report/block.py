@@ -126,5 +126,5 @@ def _ranks(measured: Sequence[Record], metrics: Metrics) -> Iterator[tuple[Case,
         cases, (highest, *lower), steepness = zip(*sorted(found, key=lambda each: -each[1].value), strict=True)
         if lower:
             yield cases[0], BEST
-            sure = surely_above(highest, lower, metrics.between, steepness)
+            sure = surely_above(highest, lower, metrics.between, steepness, metrics.sessions_of(cases))
             yield from ((case, EQUAL) for case, is_lower in zip(cases[1:], sure, strict=True) if not is_lower)

@@ -59,7 +59,7 @@ class Recorder:
     def keep(self, record: Record) -> Record:
         """Store a record and return it with its run. When that fails, its case is unsaved."""
         journal = self.open()
-        record = dataclasses.replace(record, run=journal.id)
+        record = dataclasses.replace(record, run=journal.id, session=record.session or journal.session)
         try:
             journal.append(record)
         except StoreError as error:

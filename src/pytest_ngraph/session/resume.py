@@ -147,8 +147,8 @@ class ResumedRun:
         parted = {case.group for case in self.kept} & self._groups_measured
         if parted:
             yield (
-                f"Measured in several sessions, so that their compilers are not compared in the same minutes and may "
-                f"differ by more than is said here: {', '.join(sorted(case.group_label for case in parted))}."
+                f"Measured in several sessions, so that their compilers are not compared in the same minutes, and less "
+                f"is sure of them: {', '.join(sorted(case.group_label for case in parted))}."
             )
 
     def _crashed(self, case: Case) -> Record:

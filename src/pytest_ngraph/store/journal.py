@@ -39,6 +39,9 @@ class Journal:
         run: id of the run; by default made from the time.
         source: what is measured: `commit`, `branch`, and for a history `anchor` and `anchor commit`.
         race: the workload that a race is about; empty for a run of tests.
+
+    Attributes:
+        session: as in `Record.session`.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Journal:
         self._folder = folder
         self._environment = environment
         self._planned = planned
+        self.session = ""
         self._resumed = False
         self._begun = False
         self._file: int | None = None
@@ -67,6 +71,7 @@ class Journal:
         """Return a journal that continues a run. Raise `StoreError` if another process writes to it."""
         journal = cls(folder, {}, run=run, race=race)
         journal._resumed = True
+        journal.session = secrets.token_hex(8)
         try:
             journal._file = _open(journal._path)
             _lock(journal._file, run)

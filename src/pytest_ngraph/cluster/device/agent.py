@@ -119,6 +119,7 @@ class Agent:
             else None
         )
         progress: Progress = JournaledProgress(self._progress, self._results.enter) if self._results else self._progress
+        self._session = assignment.client
         self._asked = Asked(**self._of_task)  # each task refills the sets
         self._bench = Bench(
             conditions.settings,
@@ -149,7 +150,8 @@ class Agent:
             if self._results and case in self._results.again:
                 self._say({"case": self._progress.numbers[case], "again": self._results.again.pop(case)})
         if left:
-            for record in self._bench.run(left):
+            for measured in self._bench.run(left):
+                record = replace(measured, session=self._session)
                 if self._results:
                     self._results.add(record)
                 self._send(record)

@@ -59,11 +59,21 @@ def _judged(study: Study) -> pl.DataFrame:
 def _candidates(rows: pl.DataFrame) -> Iterator[list[Candidate[int]]]:
     """Yield the candidates of one network after another: as objects, those of all would take gigabytes."""
     first_row = pl.col("row").min().over(NETWORK)
-    numbered = rows.with_row_index("row").select(*CANDIDATE, "row", group=first_row).sort("group", maintain_order=True)
+    numbered = (
+        rows.with_row_index("row")
+        .select(*CANDIDATE, "session", "row", group=first_row)
+        .sort("group", maintain_order=True)
+    )
     for _, group in groupby(numbered.iter_rows(named=True), key=lambda row: row["group"]):
         yield [
             Candidate(
-                row["compiler"], row["batch_size"], row["objective"], throughput(row), row["row"], row["steepness"]
+                row["compiler"],
+                row["batch_size"],
+                row["objective"],
+                throughput(row),
+                row["row"],
+                row["steepness"],
+                row["session"],
             )
             for row in group
         ]

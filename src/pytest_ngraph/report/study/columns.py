@@ -26,6 +26,7 @@ SCOPE: Schema = {
 CASES: Schema = {
     "case": pl.String,  # Case.id
     "run": pl.String,
+    "session": pl.String,  # which session of the run measured it; the run itself for the one that began it
     **SCOPE,
     "outcome": pl.String,  # measured, failed, skipped
     "reason": pl.String,  # why it is not measured; else empty

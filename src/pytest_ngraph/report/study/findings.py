@@ -9,8 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from pytest_ngraph.metrics.between import Between
+from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.metrics.between import Between, Spread
 from pytest_ngraph.metrics.text import with_interval
+from pytest_ngraph.report.study.columns import SCOPE
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.inversions import by_compiling, strongest_first
 from pytest_ngraph.report.study.figures.rows import compiled, named, of_metric
@@ -53,7 +55,7 @@ def _fastest(study: Study) -> Iterator[str]:
         results = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
         yield f"On {place}, of {counted(own.height, 'cell')} (a workload at a batch size): {', '.join(results)}."
     gains = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True)
-    real = (row for row in gains.iter_rows(named=True) if is_surely_above_one(_estimate(row), study.between))
+    real = (row for row in gains.iter_rows(named=True) if is_surely_above_one(_estimate(row), _spread(study, row)))
     for best in islice(real, 1):
         yield (
             f"The greatest gain over identity: × {_interval(best)} by {best['compiler']} "
@@ -175,6 +177,13 @@ def _by_place(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the first places, each with its rows."""
     for place in rows["place"].unique(maintain_order=True).head(MOST):
         yield place, rows.filter(pl.col("place") == place)
+
+
+def _spread(study: Study, row: dict[str, Any]) -> Spread:
+    """Return what other processes would show of a row's ratio to identity."""
+    same = study.cases.filter(pl.col(name).eq_missing(row[name]) for name in SCOPE if name != "compiler")
+    sessions = dict(same.select("compiler", "session").iter_rows())
+    return study.between.of_ratio(sessions[row["compiler"]], sessions[IDENTITY])
 
 
 def _interval(row: dict[str, Any], name: str = "") -> str:

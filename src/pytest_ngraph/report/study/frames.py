@@ -30,6 +30,7 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
     facts = {
         "case": [record.case.id for record in recorded],
         "run": [record.run for record in recorded],
+        "session": [record.measured_in for record in recorded],
         **scopes([record.case for record in recorded]),
         "outcome": [_outcome(record, problem) for record, problem in zip(recorded, cells.problems, strict=True)],
         "reason": cells.problems,

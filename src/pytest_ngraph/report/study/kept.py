@@ -107,6 +107,7 @@ def _rows(table: pl.DataFrame) -> RecordRows:
     cases = {text: Case.from_dict(json.loads(text)) for text in table["cells.case"].unique()}
     cells = Cells(
         cases=[cases[text] for text in table["cells.case"]],
+        sessions=table["session"].to_list(),
         problems=table["reason"].to_list(),
         samples=flat["elapsed_s"].to_numpy() / flat["iterations"].cast(pl.Float64).to_numpy(),
         rounds=table["rounds"].to_numpy().astype(np.intp),

@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from pytest_ngraph.metrics.between import NORMAL, TAIL, Between, Uncertainty, log_distance, surely_above
+from pytest_ngraph.metrics.between import NORMAL, TAIL, Between, Spread, Uncertainty, log_distance, surely_above
 from pytest_ngraph.metrics.cells import UNCHANGED
 from pytest_ngraph.stats import Estimate
 
 LEFT_OUT = pl.col("reason") == UNCHANGED
 """The cases that a gate left out: nobody knows how fast they are."""
-RATES = pl.struct("throughput", "throughput_low", "throughput_high").alias("rates")
-"""The throughputs of a group with their intervals, the highest first, for `is_sure`."""
+RATES = pl.struct("throughput", "throughput_low", "throughput_high", "session").alias("rates")
+"""The throughputs of a group with their intervals and sessions, the highest first, for `is_sure`."""
 
 
 def measured_as_a_whole(cases: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -25,8 +25,7 @@ def measured_as_a_whole(cases: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def is_sure(rates: Sequence[dict[str, Any]], between: Between) -> bool:
     """Return whether the first of several throughputs is surely above all others. Alone, it is not compared."""
-    best, *others = map(throughput, rates)
-    return bool(others) and all(surely_above(best, others, between))
+    return len(rates) > 1 and all(_surely_above(rates, between))
 
 
 def as_good(frame: pl.DataFrame, by: Sequence[str], between: Between) -> pl.DataFrame:
@@ -37,18 +36,27 @@ def as_good(frame: pl.DataFrame, by: Sequence[str], between: Between) -> pl.Data
     groups = frame.with_row_index("row").group_by(by, maintain_order=True).agg(*best_first)
     kept: list[int] = []
     for rows, rates in groups.select("row", "rates").iter_rows():
-        best, *others = map(throughput, rates)
-        lower = [False, *surely_above(best, others, between)]
+        lower = [False, *_surely_above(rates, between)]
         kept += [row for row, is_lower in zip(rows, lower, strict=True) if not is_lower]
     return frame[kept]
 
 
-def is_surely_above_one(ratio: Estimate, between: Between) -> bool:
-    """Return whether a ratio of two cases, such as a speedup, would surely be above 1 in other processes, too."""
+def _surely_above(rates: Sequence[dict[str, Any]], between: Between) -> list[bool]:
+    """Return of which others the first of several throughputs, the highest, is surely above."""
+    best, *others = map(throughput, rates)
+    return surely_above(best, others, between, sessions=[each["session"] for each in rates])
+
+
+def is_surely_above_one(ratio: Estimate, spread: Spread) -> bool:
+    """Return whether a ratio of two cases, such as a speedup, would surely be above 1 in other processes, too.
+
+    Args:
+        spread: of its logarithm between processes.
+    """
     if ratio.value <= 1:
         return False
     within = log_distance(ratio.value, ratio.low) / NORMAL
-    return Uncertainty(within, between.pair).excludes(math.log(ratio.value), TAIL)
+    return Uncertainty(within, spread).excludes(math.log(ratio.value), TAIL)
 
 
 def pair_in_words(between: Between) -> str:
