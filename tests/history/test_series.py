@@ -230,6 +230,22 @@ def test_a_step_is_new_from_when_it_became_known(tmp_path: Path, capsys: pytest.
     assert '"steps":[]' in (tmp_path / "page" / "history.html").read_text()
 
 
+def test_a_new_anchor_that_was_never_compared_with_the_old_one_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A slowdown between the last night beside the one and the first beside the other is not seen."""
+    nights.write(tmp_path, {nights.CASE: [1.0] * 6})
+    nights.write(tmp_path, {nights.CASE: [1.0] * 6}, first=6, anchor="v2.0", anchor_commit="b" * 40)
+    store = f"--store={tmp_path}"
+    assert main(["history", store]) == 0
+    assert main(["history", store, "--fail"]) == 1
+    assert main(["history", store, "--fail", since(5.5)]) == 1
+    assert main(["history", store, "--fail", since(6.5)]) == 0, "known for a day"
+    assert "new beside v2.0, which was never compared with v1.0" in capsys.readouterr().err
+    nights.write(tmp_path, {nights.CASE: [1.0]}, first=12, head=nights.commit(11))  # the last night once more
+    assert main(["history", store, "--fail"]) == 0
+
+
 def test_a_second_step_of_a_case_is_new_beside_a_known_one(tmp_path: Path) -> None:
     nights.write(tmp_path, {nights.CASE: [1.0] * 8 + [1.04] * 8 + [1.08] * 4})
     assert main(["history", f"--store={tmp_path}", "--fail", since(16.5)]) == 1

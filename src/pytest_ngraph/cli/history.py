@@ -7,15 +7,22 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from typing import Any
 
 from pytest_ngraph.cli.arguments import add_store, path, share
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.wording import counted
 
 UNITS_S = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 NONE = (
     "no history in {store}. A nightly job makes one: pytest --ngraph-history. Results of other tools can be imported: "
     "pytest-ngraph history import FILE."
+)
+
+NEVER_COMPARED = (
+    "{count} new beside {anchor}, which was never compared with {before}: a slowdown between the two is not seen. "
+    "Measure one commit beside both: pytest --ngraph-history={before}, then --ngraph-history={anchor}."
 )
 
 
@@ -31,7 +38,7 @@ def declare(commands: Any) -> None:
     parser.add_argument(
         "--fail",
         action="store_true",
-        help="exit with status 1 if there is a step to slower, or a file that cannot be read",
+        help="exit with status 1 if there is a step to slower, or where one would not be seen",
     )
     parser.add_argument(
         "--level", type=share, default=0.01, metavar="SHARE", help="chance of a false step; default: 1%%"
@@ -52,7 +59,8 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     """Show the history. Returns the exit status: with `--fail`, 1 if a case became slower beside its anchor.
 
-    So it is if a file of the store cannot be read, which may have the slower nights. Imported seconds fail nothing.
+    So it is where a slowdown would not be seen: a file of the store cannot be read, or a case is measured beside an
+    anchor that was never compared with the one before. Imported seconds fail nothing.
     """
     from pytest_ngraph.history import series, texts
     from pytest_ngraph.history.index import Index
@@ -83,7 +91,10 @@ def _run(parsed: argparse.Namespace) -> int:
                 print(line)
     beside = [step for each in found if each.unit == "ratio" for step in each.steps]
     is_worse = any(step.ratio.value > 1 + parsed.margin for step in beside)
-    return 1 if parsed.fail and (is_worse or unread) else 0
+    gaps = Counter((link.anchor, link.beside) for each in found for link in each.gaps(since))
+    for (anchor, before), count in gaps.items() if parsed.fail else ():
+        print(NEVER_COMPARED.format(count=counted(count, "case"), anchor=anchor, before=before), file=sys.stderr)
+    return 1 if parsed.fail and (is_worse or unread or gaps) else 0
 
 
 def _import(parsed: argparse.Namespace) -> int:

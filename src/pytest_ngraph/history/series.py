@@ -99,6 +99,10 @@ class Series:
     left_out: int = 0
     steps: tuple[Found, ...] = ()
 
+    def gaps(self, since: float = 0.0) -> list[Link]:
+        """Return the anchors used first since then that were never compared with those before: steps hide there."""
+        return [link for link in self.links if math.isinf(link.error) and self.rows[link.start].started_at >= since]
+
     def bisect(self, step: Found) -> str:
         """Return the command that finds the commit of a step; empty where there is none, as for imported results."""
         return step.bisect(self.case_id, self.parts) if self.unit == "ratio" else ""

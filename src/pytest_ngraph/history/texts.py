@@ -29,7 +29,7 @@ def in_lines(found: Sequence[Series]) -> Iterator[str]:
     yield f"{counted(len(steps), 'step')}{kinds}, in {looked_at}"
     if left_out := max((series.left_out for series in found), default=0):
         yield f"{counted(left_out, 'night')} left out, measured beside an anchor that nothing links to the others"
-    apart = sum(any(math.isinf(link.error) for link in series.links) for series in found)
+    apart = sum(bool(series.gaps()) for series in found)
     if apart:
         yield f"{counted(apart, 'series', 'series')} with anchors never compared: no step is looked for across these"
 
