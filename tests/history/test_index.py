@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import fcntl
 import math
 import os
 import sqlite3
@@ -185,6 +187,21 @@ def test_where_sqlite_cannot_use_a_file_the_index_is_in_memory(
         assert (store / NAME).read_bytes() == kept
         index.rebuild()
         assert index.count() == 6
+
+
+@pytest.mark.parametrize(("number", "in_memory"), [(errno.ENOLCK, True), (errno.EAGAIN, False)])
+def test_without_locks_of_parts_of_files_nothing_waits_for_a_session_that_is_not_there(
+    store: Path, monkeypatch: pytest.MonkeyPatch, number: int, *, in_memory: bool
+) -> None:
+    """SQLite says of ENOLCK what it says of a file that another process has locked, and tries again for a minute."""
+
+    def refuse(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    with opened(store) as index:
+        assert index.count() == 5
+    assert (store / NAME).exists() is not in_memory
 
 
 def test_rebuilding_gives_the_same(store: Path) -> None:

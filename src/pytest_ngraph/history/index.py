@@ -26,6 +26,7 @@ from pytest_ngraph.history.schema import VERSION, create
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import SUFFIX
 from pytest_ngraph.store.lines import record_at
+from pytest_ngraph.system.files import has_locks_of_parts
 from pytest_ngraph.wording import counted
 
 NAME = "index.sqlite"
@@ -164,6 +165,8 @@ class Index:
         return int(self._database.execute("SELECT count(*) FROM records").fetchone()[0])
 
     def _opened(self) -> sqlite3.Connection:
+        if not has_locks_of_parts(self._store):  # SQLite would wait as for another session
+            return _connected(None)
         try:
             return _connected(self._path)
         except sqlite3.DatabaseError as error:

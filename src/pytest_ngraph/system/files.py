@@ -155,6 +155,20 @@ def take(descriptor: int, *, shared: bool = False) -> bool:
     return True
 
 
+def has_locks_of_parts(folder: Path) -> bool:
+    """Return whether parts of files in a folder can be locked (fcntl(2)), as far as that can be tried there."""
+    try:
+        import fcntl
+
+        with tempfile.TemporaryFile(dir=folder) as file:
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except ImportError:
+        return True
+    except OSError as error:
+        return error.errno not in UNSUPPORTED
+    return True
+
+
 def state_folder() -> Path:
     """Return the folder of what is kept for the user, and cannot be made again. Raise `UsageError` as `user_folder`."""
     return _folder_of_user("XDG_STATE_HOME", ".local/state", "certificates and a device's results")
