@@ -106,6 +106,19 @@ def test_another_checkout_must_be_as_the_working_tree(root: Path, tmp_path: Path
         refuse_outdated(project_path([], root), modules)
 
 
+def test_a_base_is_not_built_with_another_checkout(root: Path, worktree: Path, tmp_path: Path) -> None:
+    """A module that adds an absolute path finds the same code at both sides, as the head has it now."""
+    other, dependency = tmp_path / "other" / "src" / "nets", tmp_path / "dependency" / "layers.py"
+    for folder in (root / "src" / "nets", worktree / "src" / "nets", other):
+        _written(folder / "__init__.py", "")
+        _written(folder / "model.py", "DEPTH = 2")
+    _written(dependency, "WIDTH = 2")
+    modules = {"nets": _module(other / "__init__.py"), "layers": _module(dependency)}
+    refuse_head((worktree, root), modules | {"nets.model": _module(worktree / "src" / "nets" / "model.py")})
+    with pytest.raises(UsageError, match=r"other code than its own: nets\.model came from .*/other/src/.*another"):
+        refuse_head((worktree, root), modules | {"nets.model": _module(other / "model.py")})
+
+
 def test_what_is_imported_from_elsewhere_by_right_is_not_another_checkout(root: Path, tmp_path: Path) -> None:
     """The working tree through a link, its other folders, what only a dependency has, and the standard library."""
     for name in ("nets/__init__.py", "json/__init__.py", "__main__.py"):

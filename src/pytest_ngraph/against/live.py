@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.origin import Origin
@@ -22,7 +23,11 @@ from pytest_ngraph.gate.tails import percentile_of_launches
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.record import Record
-from pytest_ngraph.wording import counted
+from pytest_ngraph.system.relocation import is_code_outside
+from pytest_ngraph.wording import counted, listed
+
+MOST_FILES = 3
+"""How many files a note names."""
 
 
 class LiveBase(CaseJudge):
@@ -52,6 +57,8 @@ class LiveBase(CaseJudge):
         self._expected: Collection[Case] = ()
         self._comparisons: dict[Case, Comparison] = {}
         self._bases = 0
+        self._root: Path | None = None
+        self._outside: dict[str, None] = {}
         self._same: set[Case] = set()
         self._processes = (calibration.between if calibration else IN_GENERAL).process
         launches = options.launches or MOST_LAUNCHES
@@ -112,6 +119,7 @@ class LiveBase(CaseJudge):
         gone = (case for case in found.missing if case not in self._expected)
         self.verdicts.update({case: missing(case, self.origin.name) for case in gone})
         self._bases = len(found.bases)
+        self._root = found.instead_of[1] if found.instead_of else None
         self._ledger.share_among(self._bases - len(self._same))
         return Base(
             name=self.origin.name,
@@ -138,6 +146,9 @@ class LiveBase(CaseJudge):
     def judge(self, record: Record) -> None:
         """Give a verdict on a record, if it was compared with the base."""
         compared = record.comparison
+        if compared is not None and self._root is not None:
+            files = record.follows_from.get("files", {})
+            self._outside |= dict.fromkeys(file for file in files if is_code_outside(file, self._root))
         if compared is None or record.outcome == "failed":
             return
         if record.outcome == "skipped" and not (compared.lost or compared.broken):  # the base cannot be run either
@@ -168,6 +179,11 @@ class LiveBase(CaseJudge):
     def conclude(self, *, whole: bool = True) -> list[Verdict]:
         """Judge again, knowing all verdicts. Return nothing: a case that only the base has does not fail the run."""
         self._ledger.settle()
+        if self._outside:
+            self.notes.append(
+                "Not compared: code outside of the repository, which is the same at both sides: "
+                f"{listed([*self._outside], MOST_FILES)}."
+            )
         return []
 
     def close(self) -> None:

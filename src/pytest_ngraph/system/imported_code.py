@@ -39,7 +39,7 @@ def refuse_head(instead_of: Sequence[str | Path], modules: Mapping[str, ModuleTy
             f"not by a path in the working tree or an editable install with a finder of its own."
         )
     own = [root / folder.relative_to(worktree) for folder in project_path(sys.path, worktree)]
-    _refuse_copies(root, own, modules)
+    _refuse_copies(root, worktree, own, modules)
 
 
 def refuse_files(instead_of: Sequence[str | Path], read: Iterable[str]) -> None:
@@ -123,10 +123,11 @@ def foreign_modules(root: Path, worktree: Path, modules: Mapping[str, ModuleType
     }
 
 
-def _refuse_copies(root: Path, folders: Collection[Path], modules: Mapping[str, ModuleType]) -> None:
-    """Raise `UsageError` if a module came from a package that was installed from `root`, at some revision.
+def _refuse_copies(root: Path, worktree: Path, folders: Collection[Path], modules: Mapping[str, ModuleType]) -> None:
+    """Raise `UsageError` if a module came from a package that was installed from `root`, or from another checkout.
 
     Args:
+        root, worktree: the working tree, and the copy of another revision.
         folders: where the working tree has its packages. An index or an image does not say what a copy was made of.
     """
     copies, in_tree = _copies(root), _names_in(folders)
@@ -135,6 +136,12 @@ def _refuse_copies(root: Path, folders: Collection[Path], modules: Mapping[str, 
             raise UsageError(
                 f"the base was built with code of the head: {package} came from {file}, an installed copy, "
                 "so that the head would be compared with itself. Install it as editable (pip install -e .)"
+            )
+    for name, file, below in _elsewhere({*in_tree, root, worktree}, modules):
+        if any(own.stat().st_size for own in _in_tree(below, in_tree)):  # every package may have an empty __init__.py
+            raise UsageError(
+                f"the base was built with other code than its own: {name} came from {file}, another checkout, so that "
+                "the head would be compared with itself. Let pytest find it (the ini key pythonpath), not by its path"
             )
 
 

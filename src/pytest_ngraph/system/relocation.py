@@ -184,6 +184,11 @@ def is_of_project(place: Path, root: Path) -> bool:
     return not any((root / folder / "pyvenv.cfg").is_file() for folder in below.parents if folder != Path())
 
 
+def is_code_outside(file: str, root: Path) -> bool:
+    """Return whether a file is Python code or a shared object that lies outside of the project at `root`."""
+    return file.endswith((".py", ".so")) and not Path(file).is_relative_to(root)
+
+
 def _real(entry: str | Path) -> Path:
     """Return an entry of `sys.path` with its links resolved; the empty entry is the current folder."""
     return Path(os.path.realpath(entry))
