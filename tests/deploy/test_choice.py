@@ -107,6 +107,8 @@ def test_what_crashed_under_load_is_not_the_fastest() -> None:
 
 def test_a_folder_that_does_not_serve_is_not_the_fastest() -> None:
     kept, problem = measured("identity", 0.5), Costs(problem="it cannot be deployed: no package")
+    lazy = dataclasses.replace(measured("inductor", 0.1), facts={"ahead_of_time": "False"})
+    assert choice.fastest(run_of(kept, lazy)) == [kept], "also where what serving costs was not measured"
     assert choice.fastest(run_of(kept, dataclasses.replace(measured("openvino", 0.2), serving=problem))) == [kept]
 
 

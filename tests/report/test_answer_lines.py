@@ -63,6 +63,17 @@ def test_what_was_measured_on_two_days_is_compared_less_surely(seconds: float, v
         assert bool(gains) is (expected == "sure")
 
 
+def test_what_compiles_at_its_first_call_is_not_named_without_costs_either() -> None:
+    """`deploy` refuses it, and says so whether what serving costs was measured or not."""
+    lazy = measured(case("inductor"), 0.001, facts={"ahead_of_time": "False"})
+    kept = [measured(case("identity"), 0.02), measured(case("openvino"), 0.01)]
+    assert texts([*kept, lazy])[1:] == [
+        "  resnet18  openvino b1 10.0 ms ×2.00 sure  openvino b1 100/s ×2.00 sure",
+        "  cannot be deployed: 1 case (inductor 1)",
+    ]
+    assert "inductor b1" in texts([*kept, dataclasses.replace(lazy, facts={"ahead_of_time": "True"})])[1]
+
+
 def test_many_workloads_are_counted() -> None:
     assert texts(sweep(6))[1] == (
         "  cpu0: lowest latency: openvino 6 of 6 (5 sure); highest throughput: openvino 6 of 6 (5 sure)"

@@ -77,8 +77,6 @@ def answers(records: Sequence[Record], checks: Iterable[Check], metrics: Metrics
 
 def _undeployable(record: Record) -> str:
     """Return why a model cannot be deployed, as far as that is known without writing its folder; else nothing."""
-    if record.facts.get("ahead_of_time") == str(False):
-        return "it cannot be deployed: it compiles at its first call and leaves no package"
     if not hasattr(compilers.resolve(record.case.compiler), "deploy"):
         return f"it cannot be deployed: {record.case.compiler} has no method deploy"
     return ""

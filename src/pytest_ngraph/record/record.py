@@ -192,10 +192,13 @@ class Record:
 
     @property
     def undeployable(self) -> str:
-        """Why the case is no candidate for deploying, although it was measured; empty where it is one."""
+        """Why the case is no candidate for deploying, although it was measured; empty if that is not known."""
         if self.load and self.load.failed:
             return f"failed under load: {self.load.problem}"
-        return self.serving.problem if self.serving else ""
+        if self.serving:
+            return self.serving.problem
+        is_lazy = self.facts.get("ahead_of_time") == str(False)
+        return "it cannot be deployed: it compiles at its first call and leaves no package" if is_lazy else ""
 
     @property
     def may_pass(self) -> bool:
