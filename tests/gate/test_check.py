@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from synthetic import case, failed, measured
+from synthetic import case, failed, measured, under_load
 
 from pytest_ngraph.gate import Check, Threshold, check
 from pytest_ngraph.gate.check import Outcome, count_limits
@@ -185,6 +185,23 @@ def test_what_follows_by_definition_and_what_two_tests_have_count_no_further_com
     cases = [case(compiler, size) for compiler in ("identity", "tvm") for size in (1, 8)]
     every = [(Threshold.parse(text), None)]
     assert [count_limits(every, twice) for twice in (cases, cases * 2)] == [count, count]
+
+
+def test_what_cases_of_other_objectives_cannot_have_counts_no_comparison() -> None:
+    """A rate under load is of cases under load, and a percentile of calls that run one by one."""
+    served, alone, beside = (case("tvm", objective=objective) for objective in ("serving", "latency", "throughput"))
+    records = [
+        under_load("tvm", 0.001, 90.0, 91.0, 92.0),
+        measured(alone, 0.1, calls=(0.1,) * 200),
+        measured(beside, 0.1),
+    ]
+    for text, own in (("max_rate<100", {served}), ("p50_s>1", {served, alone})):
+        assert count_limits([(Threshold.parse(text), None)], [served, alone, beside]) == len(own)
+        assert {one.case for one in check([Threshold.parse(text)], compute(records))} == own
+    (nothing,) = check([Threshold.parse("max_rate<100")], compute(records[1:]))
+    assert (
+        nothing.text == "max_rate<100 matches nothing that this run measured: not put under load: --objective=serving"
+    )
 
 
 def test_as_many_comparisons_are_made_as_were_counted() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.case import IDENTITY, SERVING, Case
 from pytest_ngraph.costs import COSTS
 from pytest_ngraph.gate import unmatched
 from pytest_ngraph.gate.changes import SPREADS
@@ -15,6 +15,7 @@ from pytest_ngraph.gate.limits import Evidence, Limits
 from pytest_ngraph.gate.thresholds import Threshold
 from pytest_ngraph.metrics import Metric, Metrics
 from pytest_ngraph.metrics.between import TAIL
+from pytest_ngraph.metrics.load import MAX_RATE, NOT_UNDER_LOAD
 from pytest_ngraph.metrics.percentiles import PERCENTILES
 from pytest_ngraph.metrics.sensitivity import sensitivities
 from pytest_ngraph.metrics.text import in_words
@@ -117,7 +118,12 @@ def is_of_identity(metric: str, case: Case) -> bool:
 
 def is_by_definition(metric: str, case: Case) -> bool:
     """Return whether a metric of this case follows from its definition, so that no limit is compared with it."""
-    return is_of_identity(metric, case) or (metric in OF_SINGLE and case.batch_size == 1)
+    return (
+        is_of_identity(metric, case)
+        or (metric in OF_SINGLE and case.batch_size == 1)
+        or (metric in PERCENTILES and not case.runs_single_calls)
+        or (metric == MAX_RATE and case.objective != SERVING)
+    )
 
 
 def need_calls(thresholds: Iterable[tuple[Threshold, Case | None]], cases: Sequence[Case]) -> set[Case]:
@@ -176,7 +182,8 @@ def _checks(
     family: int,
 ) -> Iterator[Check]:
     if not selected:
-        why = unmatched.reason(threshold, measured)
+        is_idle = threshold.metric == MAX_RATE and not measured
+        why = NOT_UNDER_LOAD if is_idle else unmatched.reason(threshold, measured)
         text = f"{threshold} matches nothing that this run measured" + (f": {why}" if why else "")
         yield Check(threshold, None, "unmatched", text)
     for metric in selected:

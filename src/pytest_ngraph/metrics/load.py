@@ -16,6 +16,7 @@ from statistics import fmean, median, stdev
 
 import numpy as np
 
+from pytest_ngraph.case import SERVING
 from pytest_ngraph.load import STARTING, Load, Rate, simulate
 from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.metrics.cells import Cells
@@ -27,7 +28,7 @@ from pytest_ngraph.stats import Estimate, Estimates
 MAX_RATE = "max_rate"
 P99 = 0.99
 SHOWN = {"p50_s": 0.50, "p95_s": 0.95, "p99_s": P99}
-NOT_UNDER_LOAD = "it was not put under load: --objective=serving"
+NOT_UNDER_LOAD = "not put under load: --objective=serving"
 AROUND = (1.0, 0.93, 1.07, 0.96, 1.04, 1.0)
 """Rates to measure, over the highest one as the rates before show it."""
 FEWEST_REQUESTS = math.ceil(SPARE * fewest_calls(P99) / (1 - STARTING))
@@ -51,6 +52,8 @@ def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
     failed = {row: load.problem for row, load in cells.loads.items() if load.failed and row in found}
     steepness = {row: load.steepness for row, load in cells.loads.items()}
     filled = replace(Column.empty(len(cells.cases), absent), failed=failed, steepness=steepness)
+    others = [row for row, case in enumerate(cells.cases) if case.objective != SERVING and row not in unmeasured]
+    filled.by_definition[others] = True
     rows = np.array(list(known), dtype=np.intp)
     filled.put(rows, Estimates(*np.array(list(known.values()), dtype=np.float64).reshape(-1, 3).T))
     return filled
