@@ -63,6 +63,10 @@ class Journal:
             raise UsageError.unknown("unfinished bisection", name, known)
         return cls(store, known[-1] if name == LATEST else name)
 
+    def close(self) -> None:
+        """Release the bisection, so that another session can resume it."""
+        os.close(self._file)
+
     def write(self, data: Mapping[str, Any]) -> None:
         """Write a line, and wait until it is on disk."""
         write_line(self._file, json.dumps(data))

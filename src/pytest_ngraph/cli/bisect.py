@@ -6,11 +6,17 @@ import argparse
 import os
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.cli.arguments import INTERRUPTED, Parser, add_store, share
 from pytest_ngraph.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_ngraph.bisect.journal import Journal
+    from pytest_ngraph.bisect.options import Asked
+    from pytest_ngraph.bisect.running import Points
 
 
 def declare(commands: Any) -> None:
@@ -57,22 +63,29 @@ def declare(commands: Any) -> None:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    from pytest_ngraph.bisect import lines
-    from pytest_ngraph.bisect.journal import Journal, JournaledGate
-    from pytest_ngraph.bisect.running import as_json, bisect, points_of
+    from pytest_ngraph.bisect.journal import Journal
+    from pytest_ngraph.bisect.running import points_of
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left behind, as after Ctrl-C
     store: Path = parsed.store.absolute()
     if parsed.resume:
         _refuse_others(parsed)
-        journal = Journal.reopen(store, parsed.resume)
-        asked = journal.asked.between(journal.ends)
-        os.chdir(journal.begun_in)
-        points = points_of(asked, Path.cwd())
-    else:
-        asked = _asked(parsed)
-        points = points_of(asked, Path.cwd())
-        journal = Journal.begin(store, asked, points.ends)
+        with closing(Journal.reopen(store, parsed.resume)) as journal:
+            asked = journal.asked.between(journal.ends)
+            os.chdir(journal.begun_in)
+            return _bisect(parsed, asked, points_of(asked, Path.cwd()), journal)
+    asked = _asked(parsed)
+    points = points_of(asked, Path.cwd())
+    with closing(Journal.begin(store, asked, points.ends)) as journal:
+        return _bisect(parsed, asked, points, journal)
+
+
+def _bisect(parsed: argparse.Namespace, asked: Asked, points: Points, journal: Journal) -> int:
+    """Bisect to the end, and print what came out. Returns the exit status."""
+    from pytest_ngraph.bisect import lines
+    from pytest_ngraph.bisect.journal import JournaledGate
+    from pytest_ngraph.bisect.running import as_json, bisect
+
     try:
         gate = JournaledGate(points.gate(asked, journal.folder), journal)
         outcome = bisect(asked, points, gate, lambda line: print(line, file=sys.stderr, flush=True))
@@ -92,7 +105,7 @@ def _run(parsed: argparse.Namespace) -> int:
     return 0 if outcome.is_complete else 1
 
 
-def _asked(parsed: argparse.Namespace) -> Any:
+def _asked(parsed: argparse.Namespace) -> Asked:
     from pytest_ngraph.bisect.options import Asked
 
     libraries = bool(parsed.python or parsed.against_python)
