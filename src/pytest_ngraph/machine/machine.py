@@ -154,8 +154,12 @@ def this_machine() -> Machine:
 
 def machine_now() -> Machine:
     """Return the machine that this process runs on, with the settings that it has now."""
-    machine = this_machine()
-    return dataclasses.replace(machine, power=_power(machine.gpus))
+    return dataclasses.replace(this_machine(), power=power_now())
+
+
+def power_now() -> tuple[str, ...]:
+    """Return the settings that the machine's speed depends on, as they are now."""
+    return _power(this_machine().gpus)
 
 
 @cache

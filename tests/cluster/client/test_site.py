@@ -17,7 +17,7 @@ from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import HERE
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.machine.machine import power_now, this_machine
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.wording import counted
 
@@ -132,6 +132,34 @@ def test_the_time_to_wait_is_that_of_the_session(tmp_path: Path, monkeypatch: py
         with pytest.raises(UsageError, match="nano is not in the cluster"):
             site.host("nano")
     assert now == [5.0]
+
+
+class SetOtherwise(Broken):
+    """A link to a board whose power mode was changed, which leaves, and joins again with it."""
+
+    looks = 0
+
+    def present(self) -> list[JoinedDevice]:
+        self.looks += 1
+        if self.looks == 3:
+            return []
+        power = ["nvpmodel MAXN" if self.looks > 3 else "nvpmodel 15W"]
+        gpu = {"name": "Orin", "capability": "8.7", "memory_bytes": 2**33}
+        return [dataclasses.replace(ORIN, machine={**ORIN.machine, "gpus": [gpu], "power": power})]
+
+    def run(self, function: Any, *arguments: Any, on: list[str], **keywords: Any) -> Any:
+        assert function is power_now
+        return {address: ["nvpmodel MAXN"] for address in on}
+
+
+def test_a_device_whose_machine_is_set_otherwise_is_waited_for(
+    connected: Callable[[type], ClusterSite], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records of a session that begins before it has noticed would fail: they differ from what it has reported."""
+    monkeypatch.setattr("pytest_ngraph.cluster.client.site.SETTLING_S", 0.001)
+    assert connected(SetOtherwise).host("orin").machine.power == ("nvpmodel MAXN",)
+    monkeypatch.setattr("pytest_ngraph.cluster.client.site.SETTLE_S", 0.0)
+    assert connected(SetOtherwise).host("orin").machine.power == ("nvpmodel 15W",), "a device may be busy for hours"
 
 
 def test_other_versions_of_the_engine_are_named(

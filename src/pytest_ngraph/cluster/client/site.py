@@ -23,10 +23,12 @@ from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import difference
 from pytest_ngraph.errors import NgraphError, UsageError
-from pytest_ngraph.machine.machine import environment_in_words
+from pytest_ngraph.machine.machine import environment_in_words, power_now
 from pytest_ngraph.system.installed import LIBRARIES, OWN, library_versions
 
 POLL_S = 0.5
+SETTLE_S, SETTLING_S = 60.0, 2.0
+"""Time for a device to notice that its machine is set otherwise, and to join again; and between two looks at that."""
 EQUAL = ("fingerprint", "python", *LIBRARIES)
 """What must be the same on all machines of a pool, because their results are stored under one name."""
 
@@ -81,7 +83,7 @@ class ClusterSite:
             while device not in self._pools and time.monotonic() < self._deadline:
                 time.sleep(POLL_S)
                 self._look()
-            first = self._checked(device)[0]
+            first = self._settled(device)[0]
 
             def ask(function: Callable[..., Any], *arguments: Any) -> Any:
                 try:
@@ -149,6 +151,29 @@ class ClusterSite:
         for each in there:
             for name in dict.fromkeys((each.pool, each.name)):
                 self._pools.setdefault(name, []).append(each)
+
+    def _settled(self, device: str) -> list[JoinedDevice]:
+        """Return the members of a pool, as `_checked` does, once they report how their machines are set now.
+
+        A device looks at that twice a minute. Records of a session that begins before would not be as it expects.
+        """
+        self._checked(device)
+        ends_at = time.monotonic() + SETTLE_S
+        while self._is_set_otherwise(device) and time.monotonic() < ends_at:
+            time.sleep(SETTLING_S)
+            self._look()
+        return self._checked(device)
+
+    def _is_set_otherwise(self, device: str) -> bool:
+        """Return whether a machine of a pool is set otherwise than it has reported, or is just joining again."""
+        members = self._pools.get(device, ())
+        boards = {each.address: each.machine.get("power", ()) for each in members if each.machine.get("gpus")}
+        try:
+            now = self._link.run(power_now, on=[*boards]) if boards else {}
+        except LOST:
+            return False
+        known = {address: power for address, power in now.items() if isinstance(power, (list, tuple))}
+        return device not in self._pools or any([*power] != [*boards[address]] for address, power in known.items())
 
     def _checked(self, device: str) -> list[JoinedDevice]:
         """Return the members of a pool. Raises `UsageError` if there are none, or if they cannot be used as one."""
