@@ -50,6 +50,7 @@ def test_a_task_arrives_as_it_was_sent() -> None:
         served=(0,),
         profiled=(0,),
         figures=(0,),
+        whole=3,
     )
     arrived = Task.from_dict(travelled(task.to_dict()))
     assert dataclasses.replace(arrived, assignment=ASSIGNMENT) == task

@@ -35,7 +35,8 @@ class WorkOrder:
         base: what the cases are compared with.
         rule: how a comparison is decided; None without a base.
         asked: cases of which more than rounds is measured.
-        knowledge: what the goal of the settings decides by. Devices of a cluster decide by what holds in general.
+        knowledge: what the goal of the settings decides by. Devices of a cluster decide by what holds in
+            general, and by how many cases each group has.
         retries: how often devices measure a case again whose process died while it ran.
         retry_failed: whether devices measure again what failed there in a way that may have been chance.
         measured_again: notes that a device had a record of a case, and why it does not stand any more.

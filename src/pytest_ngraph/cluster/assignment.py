@@ -114,6 +114,7 @@ class Task:
         profiled: indices of the cases whose time is profiled.
         figures: indices of the cases that are measured even if they equal their base's, because something reads them.
         by: who asks: the name in the client's certificate, or else `user@host`. It is what the client says.
+        whole: how many cases the run has of the group: if these are fewer, they cannot answer the group's question.
     """
 
     assignment: Assignment
@@ -127,6 +128,7 @@ class Task:
     profiled: tuple[int, ...]
     figures: tuple[int, ...]
     by: str = ""
+    whole: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the task as JSON-ready data."""
@@ -137,6 +139,7 @@ class Task:
             "bases": [[place, case.to_dict()] for place, case in self.bases.items()],
             **{name: list(getattr(self, name)) for name in ASKED},
             "by": self.by,
+            "whole": self.whole,
         }
 
     @classmethod
@@ -149,4 +152,5 @@ class Task:
             bases={place: Case.from_dict(case) for place, case in data["bases"]},
             **{name: tuple(data[name]) for name in ASKED},
             by=data["by"],
+            whole=data.get("whole", 0),
         )

@@ -180,13 +180,15 @@ class SessionBench:
         """Return what the goal of the run decides by. With the goal precision, nothing is read for it."""
         from pytest_ngraph.bench.rounds.goal import NOTHING_KNOWN, Knowledge
 
-        if self._options.settings.goal == "precision" or not self._site.is_here:
+        if self._options.settings.goal == "precision":
             return NOTHING_KNOWN
+        groups = {group[0].group: len(group) for group in self._plan.groups}
+        if not self._site.is_here:
+            return Knowledge(groups=groups)
         from pytest_ngraph.against.processes import known_of
 
         limits, family = self._limits()
         between = known_of({this_machine().fingerprint}, self._options.store)
-        groups = {group[0].group: len(group) for group in self._plan.groups}
         return Knowledge(between=between, limits=limits, family=family, groups=groups)
 
     def _to_measure(self, group: Iterable[Case], measured: Collection[Case]) -> list[Case]:

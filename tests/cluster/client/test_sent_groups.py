@@ -1,23 +1,31 @@
-"""What of a base is sent to devices."""
+"""What is sent to devices, of a base and of a group."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import pytest
+from synthetic import case
 
 from pytest_ngraph.bench.beside_base.base import Base
 from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.bench.progress import Silent
+from pytest_ngraph.bench.rounds.goal import Knowledge
 from pytest_ngraph.bench.work_order import WorkOrder
+from pytest_ngraph.case import Case
+from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.client.local_project import LocalProject
 from pytest_ngraph.cluster.client.sent_groups import SentGroups
 from pytest_ngraph.cluster.client.site import ClusterSite
 from pytest_ngraph.cluster.project import pack
 from pytest_ngraph.gate import Rule
 from pytest_ngraph.gate.decision import ByRule
+from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.settings import Settings
+
+TVM = case("tvm", device="cpu")
 
 
 class Nothing:
@@ -86,3 +94,12 @@ def test_secrets_of_the_base_are_named(project: Path, monkeypatch: pytest.Monkey
     site = ClusterSite(Any, project, send=["src"])  # type: ignore[arg-type]  # not used here
     with pytest.warns(UserWarning, match=r"not sent to devices, of main at 1a2b3c4, since .*: src/\.env \(its name\)"):
         site.open(work(project))
+
+
+@pytest.mark.parametrize(("groups", "whole"), [({}, 1), ({TVM.group: 4}, 4)])
+def test_a_part_of_a_group_is_sent_as_one(project: Path, groups: dict[Case, int], whole: int) -> None:
+    order = dataclasses.replace(
+        work(project), base=None, profiles={"cpu": Device(name="cpu")}, knowledge=Knowledge(groups=groups)
+    )
+    sent = SentGroups(order, "client", LocalProject.read(project, ())).make([TVM])
+    assert Task.from_dict(sent.data).whole == whole

@@ -115,6 +115,22 @@ def test_a_record_that_lacks_what_is_asked_is_measured_again(again: Again) -> No
     assert again(unchanged, figures=(0,))
 
 
+@pytest.mark.parametrize(("whole", "known"), [(3, 3), (0, 1)])
+def test_a_part_of_a_group_is_known_to_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: int, known: int
+) -> None:
+    """As what a resumed run still lacks: it cannot answer who is the fastest, and is measured until it is precise."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    agent = Agent(ASSIGNMENT, tmp_path, None, tmp_path / "store", lambda message: None)
+    bench = agent._bench
+    monkeypatch.setattr(bench, "run", lambda cases: [])
+    nothing: dict[str, Any] = dict.fromkeys(("alone", "calls", "tails", "served", "profiled", "figures"), ())
+    agent.measure(Task(assignment=ASSIGNMENT, group=0, cases=(ONE,), bases={}, **nothing, whole=whole))
+    assert bench._knowledge.groups == {ONE.group: known}
+    agent.close()
+
+
 def test_progress_of_a_base_whose_options_differ_is_left_out() -> None:
     """Its case is none of the task."""
     sent: list[Any] = []

@@ -102,6 +102,7 @@ class SentGroups:
             },
             **{name: tuple(place for place, is_asked in enumerate(own) if is_asked) for name, own in asked.items()},
             by=self._by,
+            whole=self._work.knowledge.groups.get(cases[0].group, len(cases)),
         )
         group = SentGroup(len(self._made), tuple(cases), task.to_dict())
         self._made.append(group)

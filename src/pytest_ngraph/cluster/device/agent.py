@@ -29,6 +29,7 @@ from pytest_ngraph.bench.beside_base.base import Base
 from pytest_ngraph.bench.conditions import Conditions
 from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.bench.progress import JournaledProgress, Progress, Silent
+from pytest_ngraph.bench.rounds.goal import Knowledge
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster.assignment import ASKED, PLACE, Assignment, BaseAssignment, Task
 from pytest_ngraph.cluster.device.results import DeviceResults
@@ -92,6 +93,7 @@ class Agent:
         self._say = say
         self._project = project
         self._bases: dict[Case, Case] = {}
+        self._groups: dict[Case, int] = {}
         self._of_task: dict[str, set[Case]] = {name: set() for name in ASKED}
         os.chdir(project / assignment.folder)
         # The first entry is the folder that this process was started in.
@@ -127,12 +129,14 @@ class Agent:
             progress,
             self._base(assignment, assignment.base, base) if assignment.base and base else None,
             asked=self._asked,
+            knowledge=Knowledge(groups=self._groups),
         )
 
     def measure(self, task: Task) -> None:
         """Send a record of each case: the stored one if there is one, else a new one."""
         cases = [with_paths(case, self._here) for case in task.cases]
         self._progress.numbers = {case: place for place, case in enumerate(cases)}
+        self._groups[cases[0].group] = max(task.whole, len(cases))
         self._bases.clear()
         self._bases.update({cases[place]: with_paths(case, self._here) for place, case in task.bases.items()})
         for name, chosen in self._of_task.items():
