@@ -9,7 +9,7 @@ from synthetic import case, measured, under_load
 
 from pytest_ngraph.gate import check
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.record import HIDDEN, Agreement, Record
+from pytest_ngraph.record import HIDDEN, Agreement, Record, Warmup
 from pytest_ngraph.report.notes import notes
 from pytest_ngraph.report.summary import summary
 
@@ -38,6 +38,13 @@ def test_a_limit_that_no_rate_kept_is_said() -> None:
     metrics = compute([record])
     assert metrics[record.case]["max_rate"].estimate == (0, 0, 0)
     assert any("none of the rates that were measured kept the limit" in note for note in notes([record], metrics, ()))
+
+
+@pytest.mark.parametrize("steady", [True, False])
+def test_a_case_that_was_not_warm_is_named(*, steady: bool) -> None:
+    record = measured(case("tvm", 1), 0.02, warmup=Warmup(iterations=9, elapsed_s=3.1, steady=steady))
+    expected = "? warming up ended before the times were steady, of tvm at batch size 1: its first rounds may be slow"
+    assert (expected in list(notes([record], compute([record]), ()))) is not steady
 
 
 def said(records: list[Record], width: int = 120) -> str:

@@ -126,6 +126,19 @@ def _unsettled(shown: Shown) -> Iterator[str]:
     yield from (f"~ {', '.join(compilers)} {doubt}" for doubt, compilers in grouped(doubts).items())
 
 
+def _not_warm(shown: Shown) -> Iterator[str]:
+    """Yield a note on cases whose times still fell when the time for warming up was over."""
+    ended = (
+        (f"at batch size {record.case.batch_size}: its first rounds may be slow", record.case.compiler)
+        for record in shown.measured
+        if record.warmup and not record.warmup.steady
+    )
+    yield from (
+        f"? warming up ended before the times were steady, of {', '.join(compilers)} {what}"
+        for what, compilers in grouped(ended).items()
+    )
+
+
 def _stopped(shown: Shown) -> Iterator[str]:
     """Yield a note on cases that had fewer rounds, because the question of the run was answered."""
     reasons = (
@@ -209,6 +222,7 @@ NOTES: tuple[Callable[[Shown], Iterator[str]], ...] = (
     _too_few_calls,
     _under_load,
     _unsettled,
+    _not_warm,
     _stopped,
     _stand_ins,
     _caveats,
