@@ -14,6 +14,7 @@ from pytest_ngraph.advise.limits import Limits
 from pytest_ngraph.advise.lines import lines, sentence
 from pytest_ngraph.advise.race import NO_TIME
 from pytest_ngraph.case import Case, CompilerSpec
+from pytest_ngraph.cli.advise import status_of
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.wording import counted
 
@@ -89,6 +90,7 @@ def test_the_next_ones_are_measured_where_the_leaders_breach_a_limit() -> None:
     found, measure = raced(Simulated(CLEAR), limits)
     assert found.pick is None
     assert len(measure.wanted[3:]) >= 1
+    assert status_of(found) == 1
     assert "Nothing that was tried keeps the limits. The fastest, `openvino:streams=2` at batch 1: memory " in sentence(
         found
     )
@@ -109,6 +111,8 @@ def test_who_was_not_held_to_a_limit_may_keep_it() -> None:
     assert found.pick is None
     assert len([each for each in found.candidates if each.breaches]) == 3
     assert len(found.unheld) >= 1
+    assert status_of(found) == 3
+    assert found.to_dict()["may_keep"] == [each.case.id for each in found.unheld]
     assert sentence(found) == (
         f"Nothing is known to keep the limits: of {counted(len(found.unheld), 'candidate')} that may keep them, the "
         "budget had no time to measure memory. Give a larger --budget."
@@ -252,6 +256,7 @@ def test_what_cannot_be_shown_is_not_put_down_to_the_budget() -> None:
 
     found, _ = raced(Silent(CLEAR), Limits(memory_bytes=2**35), batch_sizes=(1, 4))
     assert found.unheld
+    assert status_of(found) == 3
     assert sentence(found) == (
         "Nothing is known to keep the limits. The fastest, `openvino:streams=2` at batch 4: memory not measured: the "
         "kernel does not report it."

@@ -97,6 +97,11 @@ class Answer:
     run: str = ""
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known to keep the limits, and something may: what is limited was not measured of it."""
+        return self.pick is None and any(each.unknown for each in self.candidates)
+
+    @property
     def untimed(self) -> list[Case]:
         """Candidates that the budget had no time for."""
         return [case for case, reason in self.dropped.items() if reason == NO_TIME]
@@ -129,6 +134,7 @@ class Answer:
             "pick": self.pick.case.id if self.pick else None,
             "sure": self.is_sure,
             "doubts": self.doubts,
+            "may_keep": [each.case.id for each in self.candidates if self.is_unknown and each.unknown],
             "close": [each.case.id for each in self.close],
             "candidates": [_to_dict(each) for each in self.candidates],
             "dropped": {case.id: reason for case, reason in self.dropped.items()},

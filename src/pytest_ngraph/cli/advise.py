@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 OFFERED = tuple(each for each in OBJECTIVES if each != SERVING)
 """Objectives to race for: under load a single candidate takes minutes."""
 NOTHING_KEEPS_THE_LIMITS = 1
+NOT_KNOWN = 3
+"""Nothing is known to keep the limits, and something may. 2 is for mistakes in the command."""
 
 
 def declare(commands: Any) -> None:
@@ -103,7 +105,14 @@ def _run(parsed: argparse.Namespace) -> int:
         return INTERRUPTED
     live.end("")
     _print(found, parsed)
-    return 0 if found.pick else NOTHING_KEEPS_THE_LIMITS
+    return status_of(found)
+
+
+def status_of(found: Answer) -> int:
+    """Return the exit status."""
+    if found.pick:
+        return 0
+    return NOT_KNOWN if found.is_unknown else NOTHING_KEEPS_THE_LIMITS
 
 
 def _check_options(parsed: argparse.Namespace) -> None:
