@@ -35,6 +35,21 @@ def test_equal_cases_of_a_renamed_test_are_a_pair() -> None:
     assert pair(_of(TEST, CASE), _base(*_of("tests/test_old.py::test_old", CASE))).bases == {CASE: CASE}
 
 
+def test_a_workload_whose_module_was_moved_is_a_pair_where_the_head_lacks_the_old_one() -> None:
+    """Else every case of a moved module would be new, and slower code of it would fail nothing."""
+    moved, other = _with(workload="models.nets:build"), _with(workload="models.nets:rebuild")
+    for gone, head, bases in (
+        ({"nets:build"}, [moved], {moved: CASE}),
+        (set(), [moved], {}),
+        ({"nets:build"}, [other], {}),
+        ({"nets:build"}, [moved, _with(workload="others:build")], {}),
+        ({"nets:build"}, [_with(workload="models.nets:build", compiler="tvm")], {}),
+    ):
+        found = pair(_of(TEST, *head), _base(*_of(TEST, CASE)), is_gone=gone.__contains__)
+        assert found.bases == bases
+        assert (not found.missing, not found.new) == (bool(bases), bool(bases))
+
+
 def test_changed_options_are_a_pair() -> None:
     for changed in (
         _with(compiler="openvino:streams=4"),

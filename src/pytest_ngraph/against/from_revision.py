@@ -17,8 +17,11 @@ from pytest_ngraph.against.revision.untracked import libraries_of_head, untracke
 from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.machine.imported_files import is_found
 from pytest_ngraph.system.child import search_path
 from pytest_ngraph.system.relocation import project_path
+from pytest_ngraph.workloads import family
+from pytest_ngraph.workloads.imported import Imported
 
 
 class FromRevision:
@@ -84,7 +87,7 @@ class FromRevision:
         tree = revision.Worktree(self._revision, Path(tempfile.gettempdir()), self._untracked)
         self._opened.enter_context(tree)
         collection = collecting.collect(tree, self._arguments, rootdir=self._rootdir, sys_path=search_path())
-        pairs = pairing.pair(heads, collection, self._generated())
+        pairs = pairing.pair(heads, collection, self._generated(), _is_gone)
         return Found(
             bases=pairs.bases,
             home=Home(
@@ -109,6 +112,11 @@ class FromRevision:
 
     def close(self) -> None:
         self._opened.close()
+
+
+def _is_gone(workload: str) -> bool:
+    """Return whether a workload names a function of a module that this process does not find."""
+    return isinstance(family(workload), Imported) and not is_found(workload.partition(":")[0])
 
 
 def _refuse_outside(root: Path, folder: Path, tests: Iterable[str]) -> None:

@@ -77,16 +77,23 @@ class Pairing:
     missing: dict[Case, str]
 
 
-def pair(head: Sequence[tuple[str, Case]], base: Collection, generated: Sequence[tuple[str, Case]] = ()) -> Pairing:
+def pair(
+    head: Sequence[tuple[str, Case]],
+    base: Collection,
+    generated: Sequence[tuple[str, Case]] = (),
+    is_gone: Callable[[str], bool] = lambda workload: False,
+) -> Pairing:
     """Pair the head's cases, given with their node ids, with the base's.
 
     Equal cases are pairs, whichever test they belong to, because it may have been renamed. The remaining cases of the
-    same test function are pairs if they differ in one variable trait, or else in several, and there is no other choice.
+    same test function are pairs if they differ in one variable trait, or else in several, and there is no other choice;
+    at last, if only the module of their workload differs, and the head no longer has the base's: it was moved.
     Where the base's tests could not be collected, the base is assumed to have the head's cases.
 
     Args:
         generated: all cases of the head's tests. Those that were not selected are paired, too, and then left out, so
             that what a case is compared with does not depend on which others were selected.
+        is_gone: whether the head lacks the module of a workload of the base.
     """
     selected = frozenset(case for _, case in head)
     heads = {case: nodeid for nodeid, case in reversed([*generated, *head])}
@@ -100,19 +107,29 @@ def pair(head: Sequence[tuple[str, Case]], base: Collection, generated: Sequence
         left = {case: function for case, function in left.items() if case not in found}
         used = set(found.values())
         unused = {case: function for case, function in unused.items() if case not in used}
+    moved = {case: function for case, function in unused.items() if is_gone(case.workload)}
+    found = _only_choices(left, moved, VARIABLE.values(), lambda case: _fixed(case, case.workload.partition(":")[2]))
+    pairs |= found
+    left = {case: function for case, function in left.items() if case not in found}
+    unused = {case: function for case, function in unused.items() if case not in found.values()}
     missing = {case: bases[case].nodeid for case in unused if bases[case].selected}
     of_selected = {case: theirs for case, theirs in pairs.items() if case in selected}
     return Pairing(of_selected, selected.intersection(left), missing)
 
 
-def _only_choices(heads: Mapping[Case, str], bases: Mapping[Case, str], same: Iterable[Trait]) -> dict[Case, Case]:
+def _only_choices(
+    heads: Mapping[Case, str],
+    bases: Mapping[Case, str],
+    same: Iterable[Trait],
+    fixed: Trait = lambda case: _fixed(case, case.workload),
+) -> dict[Case, Case]:
     """Return pairs that agree in their function, their fixed traits and the traits `same`, and are alone in that."""
     traits = list(same)
 
     def grouped(cases: Mapping[Case, str]) -> dict[Hashable, list[Case]]:
         groups: dict[Hashable, list[Case]] = defaultdict(list)
         for case, function in cases.items():
-            groups[function, _fixed(case), tuple(trait(case) for trait in traits)].append(case)
+            groups[function, fixed(case), tuple(trait(case) for trait in traits)].append(case)
         return groups
 
     candidates = grouped(bases)
@@ -123,10 +140,10 @@ def _only_choices(heads: Mapping[Case, str], bases: Mapping[Case, str], same: It
     }
 
 
-def _fixed(case: Case) -> Hashable:
+def _fixed(case: Case, workload: str) -> Hashable:
     """Return the traits that no change of options can change: where one differs, it is another case."""
     name = CompilerSpec.parse(case.compiler).name
-    return case.workload, name, case.batch_size, case.depth, case.width, case.sizes
+    return workload, name, case.batch_size, case.depth, case.width, case.sizes
 
 
 def function_of(nodeid: str) -> str:

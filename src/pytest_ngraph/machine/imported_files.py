@@ -32,6 +32,11 @@ def imported_files(module: str) -> frozenset[str]:
     return frozenset(path for path in files.values() if path is not None)
 
 
+def is_found(module: str) -> bool:
+    """Return whether this process has a module, or would find it. Nothing is imported for that."""
+    return module in sys.modules or _origin(module) is not None
+
+
 def _source(name: str) -> str | None:
     """Return the real path of a module's source; None unless it is the user's own."""
     file = getattr(sys.modules[name], "__file__", None) if name in sys.modules else _origin(name)
