@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -80,6 +80,33 @@ def test_what_each_call_writes_into_and_whether_outputs_depend_on_it(
 ) -> None:
     artifact = export(_case("writing", how=how), tmp_path)
     assert (artifact.written, artifact.state) == (written, state)
+
+
+@pytest.mark.parametrize(
+    ("how", "written", "state"),
+    [
+        ("averages the last three", (), ("window[1]",)),
+        ("adds the one before", (), ("by_name['last']",)),
+        ("only appends", (), ()),
+        ("fills once", (), ()),
+        ("fills a part", ("layers[0]['keys']",), ("layers[0]['keys']",)),
+        ("fills a part of an object", ("cache.layers[0]['keys']",), ("cache.layers[0]['keys']",)),
+    ],
+)
+def test_a_state_in_a_list_a_dict_or_an_object_is_seen(
+    how: str, written: tuple[str, ...], state: tuple[str, ...], tmp_path: Path
+) -> None:
+    artifact = export(_case("collecting", how=how), tmp_path)
+    assert (artifact.written, artifact.state) == (written, state)
+
+
+def test_lists_and_dicts_are_as_calls_left_them() -> None:
+    case = _case("collecting", how="averages the last three")
+    built = build(case)
+    returned = eager_outputs(built, case).arrays[0]
+    window: Any = built.module.window
+    for kept in window:
+        np.testing.assert_array_equal(kept.numpy(), returned)
 
 
 @pytest.mark.parametrize("how", ["fills a part", "indexes"])

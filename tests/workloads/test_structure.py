@@ -93,3 +93,18 @@ def test_what_an_object_holds_has_its_path_once() -> None:
     found = list(held({"x": THREE, "cache": (own, own)}, "input"))
     assert [leaf.path for leaf in found] == ["input['cache'][0].layers[0]['keys']"]
     assert found[0].tensor is ONE
+
+
+def test_what_an_attribute_holds_has_its_path() -> None:
+    cache = types.SimpleNamespace(keys=TWO)
+    graph = torch.fx.symbolic_trace(torch.nn.Linear(1, 1)).graph
+    value = {"layers": [ONE, cache], "scale": THREE, "name": "cache", "graph": graph}
+    paths = [leaf.path for leaf in held(value, "kept", inside=True)]
+    assert paths == ["kept['layers'][0]", "kept['layers'][1].keys", "kept['scale']"]
+
+
+def test_objects_in_a_long_chain_are_opened() -> None:
+    chain = types.SimpleNamespace(value=ONE, following=None)
+    for _ in range(5000):
+        chain = types.SimpleNamespace(following=chain)
+    assert len(list(held(chain))) == 1

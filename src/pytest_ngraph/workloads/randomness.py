@@ -67,7 +67,7 @@ def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
             "same inputs, so that its outputs cannot be verified. Let forward return as many in each call."
         )
     random = changing(arrays, again, names, refusal)
-    keeps = bool(changed) and not random and state.decides(changed, call, arrays, names)
+    keeps = bool(changed) and not random and state.decides(module, changed, call, arrays, names)
     return Outputs(
         returned,
         arrays,

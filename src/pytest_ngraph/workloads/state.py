@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_ngraph.workloads import structure
 from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:
@@ -14,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class Held(NamedTuple):
-    """A buffer, or a tensor that is a plain attribute.
+    """A buffer, or a tensor that is an attribute, or that a list, dict or object in an attribute holds.
 
     Attributes:
         owner: the part of the module that holds it.
-        attribute: its name there.
+        attribute: the name there of the buffer or attribute.
+        tensor: the tensor.
         version: how often it was changed in place, as far as PyTorch counts it.
         is_buffer: whether it is a buffer.
     """
@@ -43,16 +46,18 @@ class Written(NamedTuple):
 
 
 def held(module: torch.nn.Module) -> dict[str, Held]:
-    """Return what the module holds beside its parameters, by name."""
+    """Return what the module holds beside its parameters, by name: `norm.mean`, `cache[0]`, `kv['keys']`."""
     import torch
 
+    of_every_module = vars(torch.nn.Module()).keys()
     found: dict[str, Held] = {}
     for path, part in module.named_modules():
-        attributes = {name: value for name, value in vars(part).items() if isinstance(value, torch.Tensor)}
+        attributes = {name: value for name, value in vars(part).items() if name not in of_every_module}
         buffers = dict(part.named_buffers(recurse=False))
-        for name, tensor in (attributes | buffers).items():
-            version = 0 if tensor.is_inference() else tensor._version
-            found[f"{path}.{name}".lstrip(".")] = Held(part, name, tensor, version, name in buffers)
+        for name, value in (attributes | buffers).items():
+            for leaf in structure.held(value, f"{path}.{name}".lstrip("."), inside=True):
+                version = 0 if leaf.tensor.is_inference() else leaf.tensor._version
+                found[leaf.path] = Held(part, name, leaf.tensor, version, name in buffers)
     return found
 
 
@@ -67,7 +72,11 @@ def changed(before: Mapping[str, Held], after: Mapping[str, Held]) -> dict[str, 
 
 
 def decides(
-    written: Mapping[str, Written], call: Callable[[], object], outputs: Sequence[Array], names: Sequence[str]
+    module: torch.nn.Module,
+    written: Mapping[str, Written],
+    call: Callable[[], object],
+    outputs: Sequence[Array],
+    names: Sequence[str],
 ) -> bool:
     """Return whether a call gives other outputs where what it writes into held other values before.
 
@@ -75,29 +84,40 @@ def decides(
     """
     from pytest_ngraph.workloads.verify import differing
 
-    kept = [each.held.tensor.detach().clone() for each in written.values()]
+    in_place = [each.held.tensor for each in written.values() if each.in_place]
+    kept = [tensor.detach().clone() for tensor in in_place]
+    replaced = [each.held for each in written.values() if not each.in_place]
+    attributes = [(each.owner, each.attribute, getattr(each.owner, each.attribute)) for each in replaced]
     try:
-        for each in written.values():
-            _put(each, _other_values(each.held.tensor))
+        _replace(module, replaced)
+        _fill(in_place, map(_other_values, in_place))
         return bool(differing(flatten(call()), outputs, names))
     except MemoryError:
         raise
     except Exception:  # it cannot compute with other values, so that it reads them
         return True
     finally:
-        for each, values in zip(written.values(), kept, strict=True):
-            _put(each, values)
+        _fill(in_place, kept)
+        for owner, name, value in attributes:
+            setattr(owner, name, value)
 
 
-def _put(written: Written, values: torch.Tensor) -> None:
-    """Have the module hold these values: what it writes into in place may be seen elsewhere, too."""
+def _fill(tensors: Iterable[torch.Tensor], values: Iterable[torch.Tensor]) -> None:
+    """Write values into tensors: what a module writes into in place may be seen elsewhere, too."""
     import torch
 
-    if not written.in_place:
-        setattr(written.held.owner, written.held.attribute, values)
-        return
     with torch.no_grad():
-        written.held.tensor.copy_(values)
+        for tensor, other in zip(tensors, values, strict=True):
+            tensor.copy_(other)
+
+
+def _replace(module: torch.nn.Module, replaced: Iterable[Held]) -> None:
+    """Give attributes copies that hold other values in place of these tensors, which may be inputs or outputs, too."""
+    others = {id(each.tensor): _other_values(each.tensor) for each in replaced}
+    same = [*module.modules(), *module.parameters(), *(each.tensor for each in held(module).values())]
+    instead = {id(each): each for each in same} | others
+    for owner, name in dict.fromkeys((each.owner, each.attribute) for each in replaced):
+        setattr(owner, name, copy.deepcopy(getattr(owner, name), dict(instead)))
 
 
 def _other_values(tensor: torch.Tensor) -> torch.Tensor:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Parts = list[tuple[str, Any]]
+PLAIN = (str, bytes, int, float, complex, type(None))
+"""Types of values that hold no tensor."""
 
 
 class Leaf(NamedTuple):
@@ -52,27 +54,36 @@ def tensors_in(value: object) -> list[torch.Tensor]:
     return [leaf.tensor for leaf in leaves(value)]
 
 
-def held(value: object, path: str = "") -> Iterator[Leaf]:
-    """Yield the tensors that objects in a nested value hold, such as a cache. `leaves` opens no such object."""
-    yield from _held(value, path, set(), inside=False)
+def held(value: object, path: str = "", *, inside: bool = False) -> Iterator[Leaf]:
+    """Yield the tensors that objects in a nested value hold, such as a cache. `leaves` opens no such object.
 
-
-def _held(value: object, path: str, seen: set[int], *, inside: bool) -> Iterator[Leaf]:
-    """As `held`. `seen` are the objects that were opened already, and `inside` is whether one holds this value."""
+    Args:
+        value: any value. Modules and functions in it are not opened.
+        path: the name of the value itself.
+        inside: whether an object holds the value itself, so that the tensors in it count, too.
+    """
     import torch
 
-    if isinstance(value, torch.Tensor):
-        if inside:
-            yield Leaf(path, value)
-        return
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    own = parts(value)
-    if not own and hasattr(value, "__dict__") and not callable(value) and not isinstance(value, ModuleType):
-        own, inside = [(f".{name}", part) for name, part in vars(value).items()], True
-    for key, part in own:
-        yield from _held(part, path + key, seen, inside=inside)
+    seen: dict[int, object] = {}  # the objects themselves are kept: that of another would have the same identity
+    waiting = [(path, value, inside)]
+    while waiting:
+        path, value, inside = waiting.pop()
+        if isinstance(value, torch.Tensor):
+            if inside:
+                yield Leaf(path, value)
+            continue
+        if isinstance(value, PLAIN) or id(value) in seen:
+            continue
+        seen[id(value)] = value
+        own = parts(value)
+        if not own and hasattr(value, "__dict__") and not _is_closed(value):
+            own, inside = [(f".{name}", part) for name, part in vars(value).items()], True
+        waiting += ((path + key, part, inside) for key, part in reversed(own))
+
+
+def _is_closed(value: object) -> bool:
+    """Return whether tensors of an object are no values that a call works on: a module's, or a graph's of PyTorch."""
+    return callable(value) or isinstance(value, ModuleType) or type(value).__module__.startswith("torch.fx.")
 
 
 def with_tensors(value: Value, tensors: Iterable[torch.Tensor]) -> Value:

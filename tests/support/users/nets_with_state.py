@@ -158,6 +158,38 @@ class Writing(nn.Module):
         return self.linear(x)
 
 
+class Collecting(nn.Module):
+    """Keeps what it has computed in a list, a dict or an object of its own."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how, self.linear = how, nn.Linear(4, 4)
+        self.window: list[torch.Tensor] = []
+        self.by_name: dict[str, torch.Tensor] = {}
+        self.layers = [{"keys": torch.zeros(2, 3, 4)}]
+        self.cache = Cache()
+
+    def forward(self, x: torch.Tensor) -> Any:
+        y = self.linear(x)
+        if self.how == "averages the last three":
+            self.window = [*self.window, y][-3:]
+            return torch.stack(self.window).mean(0)
+        if self.how == "adds the one before":
+            before, self.by_name["last"] = self.by_name.get("last", y), y
+            return y + before
+        if self.how == "only appends":
+            self.window.append(y)
+        elif self.how == "fills once":
+            return y * self.by_name.setdefault("scale", torch.arange(4.0))
+        elif self.how == "fills a part":
+            self.layers[0]["keys"][:, 1] = y
+            return self.layers[0]["keys"].sum(1)
+        elif self.how == "fills a part of an object":
+            self.cache.layers[0]["keys"][:, :2] = y[:1, :2]
+            return y + self.cache.layers[0]["keys"]
+        return y
+
+
 class Cache:
     """Holds what earlier tokens were. Plain objects like this one are no inputs."""
 
@@ -196,6 +228,10 @@ def written() -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
 
 def writing(how: str) -> tuple[nn.Module, torch.Tensor]:
     return Writing(how), torch.ones(2, 64)
+
+
+def collecting(how: str) -> tuple[nn.Module, torch.Tensor]:
+    return Collecting(how), torch.ones(2, 4)
 
 
 def attending(how: str) -> tuple[nn.Module, tuple[torch.Tensor, Cache]]:
