@@ -9,7 +9,7 @@ from synthetic import case, measured, under_load
 
 from pytest_ngraph.gate import check
 from pytest_ngraph.metrics import compute
-from pytest_ngraph.record import HIDDEN, Agreement, Record, Warmup
+from pytest_ngraph.record import HIDDEN, STATE, Agreement, Record, Warmup
 from pytest_ngraph.report.notes import notes
 from pytest_ngraph.report.summary import summary
 
@@ -59,6 +59,12 @@ def test_what_the_outputs_do_not_show_is_named() -> None:
     shown = said(records)
     assert "error: blocks.0.gamma, blocks.1.gamma, blocks.2.gamma and 1 more next to 0: what they scale may" in shown
     assert "error: " not in said([measured(case("tvm", 1), 0.02)], width=80)
+
+
+def test_a_state_on_which_outputs_depend_is_named() -> None:
+    facts = {STATE: "keys[0], values[0], keys[1], values[1]"}
+    shown = said([measured(case(compiler, 1), 0.02, facts=facts) for compiler in ("identity", "tvm")])
+    assert shown.count("leave in keys[0], values[0], keys[1] and 1 more, on which the outputs depend") == 1
 
 
 def test_outputs_that_could_not_be_compared_are_named() -> None:

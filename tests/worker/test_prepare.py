@@ -17,7 +17,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Array, Artifact, Kind, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
-from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, Agreement
+from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, STATE, Agreement
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.prepare import Prepared, prepare
 from pytest_ngraph.worker.worker import Worker
@@ -270,6 +270,12 @@ def test_the_record_says_what_hides(compiler: Counting, tmp_path: Path) -> None:
     assert ready.facts == {}
     artifact = dataclasses.replace(ready.artifact, hidden=("scale", "gate"), random=("output[0]",))
     assert dataclasses.replace(ready, artifact=artifact).facts == {HIDDEN: "scale, gate", RANDOM: "output[0]"}
+
+
+def test_the_record_says_what_the_outputs_depend_on_beside_the_inputs(compiler: Counting, tmp_path: Path) -> None:
+    ready, _ = run(tmp_path, None)
+    artifact = dataclasses.replace(ready.artifact, state=("cache[0]", "calls"), written=("calls",))
+    assert dataclasses.replace(ready, artifact=artifact).facts == {STATE: "cache[0], calls"}
 
 
 def test_the_record_says_what_inputs_were_drawn_as(compiler: Counting, tmp_path: Path) -> None:

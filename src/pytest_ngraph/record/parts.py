@@ -15,6 +15,8 @@ HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
 RANDOM = "random"
 """The fact that names the outputs whose values are drawn in each call, so that they are not compared."""
+STATE = "state"
+"""The fact that names what each call of the module changes, if its outputs depend on what was there before."""
 DRAWN = "inputs"
 """The fact that says what integer and Boolean inputs were drawn as, and why: `ids: ids below 1000 (index embed)`."""
 Phase = Literal["build", "compile", "warm-up", "verify", "measure"]

@@ -15,13 +15,13 @@ from pytest_ngraph.metrics.load import MAX_RATE, p99_of, percentiles_over_rate
 from pytest_ngraph.metrics.load import SHOWN as PERCENTILES_SHOWN
 from pytest_ngraph.metrics.percentiles import seconds_for
 from pytest_ngraph.metrics.text import number, quantity
-from pytest_ngraph.record import HIDDEN, RANDOM, Contention, Record
+from pytest_ngraph.record import HIDDEN, RANDOM, STATE, Contention, Record
 from pytest_ngraph.report.columns import ABSENT, FIGURES, PERCENTILE_RANKS
 from pytest_ngraph.report.table import Column
 from pytest_ngraph.wording import counted, grouped, listed
 
 MOST_NAMED = 3
-"""Maximum number of parameters that a note names."""
+"""Maximum number of parameters, or of parts of a state, that a note names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,16 @@ def _random(shown: Shown) -> Iterator[str]:
         yield f"error: without {random}, which eager PyTorch gives other values in each call"
 
 
+def _stateful(shown: Shown) -> Iterator[str]:
+    """Yield a note on what a model keeps from call to call, of which only one course was compared."""
+    for state in dict.fromkeys(record.facts[STATE] for record in shown.measured if STATE in record.facts):
+        names = listed(state.split(", "), MOST_NAMED)
+        yield (
+            f"error: only for the state that calls with the same inputs leave in {names}, on which the outputs depend. "
+            "Such a model is not deployed"
+        )
+
+
 def _tied(shown: Shown) -> Iterator[str]:
     """Yield a note on outputs that could not be compared, because all of their scores are equal."""
     undecided = dict.fromkeys(record.agreement.undecided for record in shown.measured if record.agreement)
@@ -228,6 +238,7 @@ NOTES: tuple[Callable[[Shown], Iterator[str]], ...] = (
     _caveats,
     _hidden,
     _random,
+    _stateful,
     _tied,
     _rounded,
     _cached,

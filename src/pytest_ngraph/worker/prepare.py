@@ -18,7 +18,7 @@ from pytest_ngraph.compilers import CompiledModel, Compiler, program
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine import provenance, source_files
 from pytest_ngraph.machine.source_files import FilesRead
-from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, Agreement
+from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, STATE, Agreement
 from pytest_ngraph.system import garbage
 from pytest_ngraph.system.installed import variables
 from pytest_ngraph.worker import memory
@@ -69,9 +69,9 @@ class Prepared:
         """What the record says about the model: what it reports itself, and what verifying does not see."""
         facts = {str(name): str(value) for name, value in self.model.facts.items()}
         drawn = "; ".join(f"{name}: {what}" for name, what in self.artifact.drawn.items())
-        hidden, random = ", ".join(self.artifact.hidden), ", ".join(self.artifact.random)
-        known = {HIDDEN: hidden, RANDOM: random, DRAWN: drawn}
-        return facts | {name: text for name, text in known.items() if text}
+        names = {HIDDEN: self.artifact.hidden, RANDOM: self.artifact.random, STATE: self.artifact.state}
+        known = {fact: ", ".join(each) for fact, each in names.items()} | {DRAWN: drawn}
+        return facts | {fact: text for fact, text in known.items() if text}
 
     def verify(self) -> Agreement:
         """Compare the outputs of a call with the reference. The cache keeps what agrees, and nothing else."""
