@@ -18,7 +18,7 @@ Kind = str
 """A kind of device: `cpu`, `cuda`, `xpu`, ..., each a file of `compilers/kinds/`."""
 LISTS = (
     "unrelated", "input_names", "output_names", "input_types", "precisions", "hidden", "random", "written",
-    "state", "operators", "custom_ops", "data_dependent",
+    "assigned", "state", "operators", "custom_ops", "data_dependent",
 )  # fmt: skip
 """Fields of `Artifact` that are tuples."""
 CAVEAT = "caveat"
@@ -106,7 +106,8 @@ class Artifact:
         hidden: parameters next to zero, so that the outputs hardly depend on what they scale (`weights.hidden`).
         random: which of `output_names` have values that are drawn in each call.
         written: buffers and other tensors of the module that each call writes into.
-        state: those that each call changes, if the outputs depend on what they held before.
+        assigned: tensors in its attributes that each call replaces, which its program forgets.
+        state: those of both that each call changes, if the outputs depend on what they held before.
         operators: modules that define operators of the program, and are imported before it is read.
         custom_ops: shared libraries with operators of `onnx`, which ONNX Runtime loads before it.
     """
@@ -131,6 +132,7 @@ class Artifact:
     hidden: tuple[str, ...] = ()
     random: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    assigned: tuple[str, ...] = ()
     state: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
     custom_ops: tuple[str, ...] = ()

@@ -39,3 +39,27 @@ def test_each_stream_of_an_onnx_file_draws_its_own_values(
     onnx.save(model, tmp_path / "drawing.onnx")
     case = Case(workload=str(tmp_path / "drawing.onnx"), compiler=compiler, batch_size=2, objective="throughput")
     assert agreement(load(case, THROUGHPUT).outputs(), exported(case), "fp32").agrees
+
+
+@needs_two_cores
+@pytest.mark.parametrize("where", ["buffer", "list"])
+@pytest.mark.parametrize(
+    "compiler",
+    [
+        "identity",
+        "identity:graph=program",
+        "torchscript",
+        pytest.param("inductor:graph=module", marks=pytest.mark.slow),
+    ],
+)
+def test_streams_share_nothing_that_calls_change(compiler: str, where: str, load: Load, exported: Export) -> None:
+    case = Case(
+        workload="nets_with_state:accumulating",
+        compiler=compiler,
+        batch_size=4,
+        objective="throughput",
+        model_args=(("where", where),),
+    )
+    artifact, model = exported(case), load(case, THROUGHPUT)
+    for _ in range(200):
+        assert agreement(model.outputs(), artifact, "fp32").agrees

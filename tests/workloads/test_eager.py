@@ -100,6 +100,11 @@ def test_a_state_in_a_list_a_dict_or_an_object_is_seen(
     assert (artifact.written, artifact.state) == (written, state)
 
 
+def test_what_each_call_replaces_is_named(tmp_path: Path) -> None:
+    artifact = export(_case("accumulating", where="list"), tmp_path)
+    assert (artifact.assigned, artifact.written) == (tuple(f"parts[{index}]" for index in range(6)), ())
+
+
 def test_lists_and_dicts_are_as_calls_left_them() -> None:
     case = _case("collecting", how="averages the last three")
     built = build(case)

@@ -59,10 +59,15 @@ class Identity:
             return _onnxruntime().load(artifact, target, folder)
         pytorch.set_up(target)
         built = self._built(artifact, target)
-        run = pytorch.with_keywords(built.module, built.kwargs)
+        runs = pytorch.of_streams(
+            pytorch.with_keywords(built.module, built.kwargs),
+            lambda: pytorch.with_keywords(pytorch.separate(built.module, artifact.case), built.kwargs),
+            artifact,
+            is_module=self.graph == "module",
+        )
         facts = {"graph": self.graph, "channels_last": self.channels_last}
         load = pytorch.load_module if self.graph == "module" else pytorch.load
-        return load(run, built.args, artifact, target, precision=program.precision(artifact, target), **facts)
+        return load(runs, built.args, artifact, target, precision=program.precision(artifact, target), **facts)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         """Write the weights of a module that a library builds, or else the exported program."""

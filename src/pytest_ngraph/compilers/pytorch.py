@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
@@ -98,26 +98,65 @@ class PytorchModel:
         del self._run, self._args
 
 
-def load(run: Run, args: tuple[Any, ...], artifact: Artifact, target: Target, **facts: object) -> CompiledModel:
-    """Return a PyTorch callable as a model for the target's objective. Its streams share weights and arguments."""
+def load(
+    runs: Iterator[Run], args: tuple[Any, ...], artifact: Artifact, target: Target, **facts: object
+) -> CompiledModel:
+    """Return a PyTorch callable as a model for the target's objective.
+
+    Args:
+        runs: that of each stream (`of_streams`).
+        args: its arguments, which streams share.
+    """
 
     def instance(on: Target) -> CompiledModel:
         set_up(on)  # in its own thread: PyTorch keeps the number of threads per calling thread
-        return PytorchModel(run, args, on, **facts)
+        return PytorchModel(next(runs), args, on, **facts)
 
     return streams.load(instance, artifact, target)
 
 
-def load_module(run: Run, args: tuple[Any, ...], artifact: Artifact, target: Target, **facts: object) -> CompiledModel:
+def load_module(
+    runs: Iterator[Run], args: tuple[Any, ...], artifact: Artifact, target: Target, **facts: object
+) -> CompiledModel:
     """Return the user's own module likewise. It is called once, because it may need more than a graph does."""
 
     def instance(on: Target) -> CompiledModel:
         set_up(on)
-        model = PytorchModel(run, args, on, **facts)
+        model = PytorchModel(next(runs), args, on, **facts)
         model.call_first()
         return model
 
     return streams.load(instance, artifact, target)
+
+
+def of_streams(run: Run, again: Callable[[], Run], artifact: Artifact, *, is_module: bool) -> Iterator[Run]:
+    """Yield what each stream calls: the same, or where calls change what it holds, one that holds its own.
+
+    Args:
+        run: what the first stream calls.
+        again: makes what another stream calls.
+        artifact: says what each call changes.
+        is_module: whether the user's own code runs, which also assigns attributes.
+    """
+    is_changed = artifact.written or (is_module and artifact.assigned)
+    yield run
+    while True:
+        yield again() if is_changed else run
+
+
+def separate(module: torch.nn.Module, case: Case) -> torch.nn.Module:
+    """Return a copy of a module that shares its parameters, and nothing that its calls change.
+
+    Raises:
+        Unsupported: it cannot be copied.
+    """
+    try:
+        return copies.copied(module, {id(each): each for each in module.parameters()})
+    except Exception as error:  # whatever the module holds
+        raise Unsupported(
+            f"each call of {case.workload} changes what it holds, so that each stream needs a copy, and it cannot be "
+            f"copied ({type(error).__name__}: {first_line(error)}). Measure the objective latency"
+        ) from error
 
 
 def set_up(target: Target) -> None:

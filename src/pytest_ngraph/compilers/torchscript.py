@@ -110,7 +110,13 @@ class TorchScript:
         if self.optimize and not self._optimizes(folder):
             facts["unoptimized"] = (folder / UNOPTIMIZED).read_text()
         facts |= {"optimize": str(self._optimizes(folder)), "precision": program.precision(artifact, target)}
-        return pytorch.load(run, args, artifact, target, **facts)
+        runs = pytorch.of_streams(
+            run,
+            lambda: pytorch.with_keywords(self._module(target, folder), kwargs),
+            artifact,
+            is_module=source != "program",
+        )
+        return pytorch.load(runs, args, artifact, target, **facts)
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
         """Return the frozen graph of the program, timed by its operators. Raise `Unsupported` for a module."""

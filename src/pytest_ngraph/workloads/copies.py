@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from pytest_ngraph.workloads import structure
 from pytest_ngraph.workloads.tensors import is_in
 
 if TYPE_CHECKING:
@@ -83,14 +84,10 @@ def _has_closures(module: torch.nn.Module) -> bool:
 
 
 def _computed(module: torch.nn.Module) -> Iterator[torch.Tensor]:
-    """Yield the tensors among the attributes of the module and its parts that are no leaves, also those in lists."""
-    import torch
-
+    """Yield the tensors that the attributes of the module and its parts are, or hold, and that are no leaves."""
     for part in module.modules():
         for value in (*vars(part).values(), *part.buffers(recurse=False)):
-            for each in value if isinstance(value, list | tuple) else (value,):
-                if isinstance(each, torch.Tensor) and not each.is_leaf:
-                    yield each
+            yield from (leaf.tensor for leaf in structure.held(value, inside=True) if not leaf.tensor.is_leaf)
 
 
 @contextmanager

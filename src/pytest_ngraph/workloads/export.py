@@ -83,6 +83,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         hidden=tuple(near_zero),
         random=outputs.random,
         written=outputs.written,
+        assigned=outputs.assigned,
         state=outputs.state,
         quantized=is_quantized(built.module),
     )

@@ -25,6 +25,7 @@ class Outputs(NamedTuple):
         arrays: its tensors, as the first call left them.
         random: paths of those that a second call gives other values.
         written: buffers and attributes that each call writes into.
+        assigned: attributes, and what lists, dicts and objects in them hold, that each call replaces.
         state: those that each call changes, if outputs depend on what they held before.
     """
 
@@ -32,6 +33,7 @@ class Outputs(NamedTuple):
     arrays: list[Array]
     random: tuple[str, ...]
     written: tuple[str, ...]
+    assigned: tuple[str, ...]
     state: tuple[str, ...]
 
 
@@ -68,12 +70,13 @@ def run_twice(call: Callable[[], object], module: torch.nn.Module) -> Outputs:
         )
     random = changing(arrays, again, names, refusal)
     keeps = bool(changed) and not random and state.decides(module, changed, call, arrays, names)
+    written = tuple(name for name, each in changed.items() if each.in_place or each.held.is_buffer)
     return Outputs(
         returned,
         arrays,
         random,
-        # The program forgets the tensors that the module's code assigns to its attributes.
-        written=tuple(name for name, each in changed.items() if each.in_place or each.held.is_buffer),
+        written=written,
+        assigned=tuple(name for name in changed if name not in written),
         state=tuple(changed) if keeps else (),
     )
 

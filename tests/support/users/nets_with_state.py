@@ -190,6 +190,29 @@ class Collecting(nn.Module):
         return y
 
 
+class Accumulating(nn.Module):
+    """Adds up what its layers compute: in a buffer that it sets to zero before, or in a list that it empties before."""
+
+    total: torch.Tensor
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(128, 128) for _ in range(6))
+        self.where, self.parts = where, list[torch.Tensor]()
+        self.register_buffer("total", torch.zeros(4, 128))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        if self.where == "list":
+            self.parts.clear()
+            for layer in self.layers:
+                self.parts.append(layer(x))
+            return torch.stack(self.parts).sum(0)
+        self.total.zero_()
+        for layer in self.layers:
+            self.total += layer(x)
+        return self.total * 1.0
+
+
 class Cache:
     """Holds what earlier tokens were. Plain objects like this one are no inputs."""
 
@@ -232,6 +255,10 @@ def writing(how: str) -> tuple[nn.Module, torch.Tensor]:
 
 def collecting(how: str) -> tuple[nn.Module, torch.Tensor]:
     return Collecting(how), torch.ones(2, 4)
+
+
+def accumulating(where: str) -> tuple[nn.Module, torch.Tensor]:
+    return Accumulating(where), torch.ones(4, 128)
 
 
 def attending(how: str) -> tuple[nn.Module, tuple[torch.Tensor, Cache]]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -115,23 +116,31 @@ class Inductor:
         if ahead:
             facts |= unfrozen(folder)
             inputs = program.inputs(artifact, kinds.device(target))
-            return pytorch.load(package.run(folder / PACKAGE), inputs, artifact, target, source="program", **facts)
+            run = repeat(package.run(folder / PACKAGE))
+            return pytorch.load(run, inputs, artifact, target, source="program", **facts)
 
         import torch
         from torch._inductor import config
 
         is_module = self.runs_module(artifact)
         built = self._built(artifact, target)
+
         # `fullgraph`: a part that falls back to eager is an error. It would be measured as Inductor's otherwise, while
         # of a module it is what the fact `graph_breaks` counts.
-        lazy = torch.compile(built.module, mode=self.mode, fullgraph=not is_module)
-        run = pytorch.with_keywords(lazy, built.kwargs)
+        def lazy(module: torch.nn.Module) -> pytorch.Run:
+            compiled = torch.compile(module, mode=self.mode, fullgraph=not is_module)
+            return pytorch.with_keywords(compiled, built.kwargs)
+
+        def again() -> pytorch.Run:
+            return lazy(pytorch.separate(built.module, artifact.case))
+
+        runs = pytorch.of_streams(lazy(built.module), again, artifact, is_module=is_module)
         # Kernels called one by one from Python hold its lock, so that streams would take turns. C++ calls do not.
         options = {"freezing": self.freezing, "cpp_wrapper": target.objective == "throughput"}
 
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
-            model = InductorModel(run, built.args, on, source="module" if is_module else "program", **facts)
+            model = InductorModel(next(runs), built.args, on, source="module" if is_module else "program", **facts)
             try:
                 with caching_in(folder), _on_all_cores(on), headers.kept(), config.patch(options):
                     self._call_first(model, is_module=is_module)
