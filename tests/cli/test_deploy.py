@@ -85,6 +85,7 @@ def test_a_case_becomes_a_folder_that_checks_itself(
     shown = capsys.readouterr().out.splitlines()
     assert "deployed_net:net-torchscript-b2-cpu: out" in shown
     agrees = [line.startswith("  outputs agree with the reference: largest difference ") for line in shown]
+    assert shown[agrees.index(True) + 1].endswith(" rounds")
     last = agrees.index(True) + 2 + len(COSTS)
     assert shown[last - 1].endswith(": what `requirements.txt` installs")
     assert "samples/s measured, 95 % interval" in shown[last]

@@ -62,6 +62,7 @@ def test_the_check_verifies_and_prints_the_throughput(tmp_path: Path, streams: i
     done = run(written(tmp_path, streams=streams), "--check")
     assert done.stdout.splitlines()[0] == "outputs agree with the reference: largest difference 0.0e+00"
     assert " samples/s, the median of " in done.stdout
+    assert done.stdout.endswith(" rounds\nfloat32 (8,)\n")
     assert done.returncode == 0
 
 

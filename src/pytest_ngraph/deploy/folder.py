@@ -30,14 +30,6 @@ README = "README.md"
 NOT_SUMMED = (README, SUMS)
 ANSWERED = re.compile(r"^(\S+) \([\d, ]*\)$", re.MULTILINE)
 """The type and the shape of an output, as `serve.py` prints it."""
-CHECK_AND_ANSWER = f"""
-import runpy, sys
-sys.argv = [{SCRIPT!r}, "--check"]
-serve = runpy.run_path({SCRIPT!r}, run_name="__main__")
-sys.argv.pop()
-serve["main"]()
-"""
-"""`serve.py --check` and then `serve.py` in one process, because importing the libraries takes most of either."""
 ERROR = re.compile(r"^[\w.]+(?:Error|Exception):\s*.+$", re.MULTILINE)
 
 
@@ -47,7 +39,7 @@ class Deployed:
 
     Attributes:
         folder: the folder.
-        checked: what its check printed.
+        checked: what its check printed, without the types of its outputs.
         per_s: samples a second that it has answered in its check.
         streams: calls that run side by side in it.
         costs: what serving costs.
@@ -107,9 +99,8 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
             place = Place(
                 folder=building, cores=target.cores, variables=variables_of(building, target), packages=written.packages
             )
-            printed = _run(place, record.case.id, settings.timeout_s)
-            checked = ANSWERED.sub("", printed).rstrip()
-            written = _as_answered(written, printed)
+            checked = _run(place, record.case.id, settings.timeout_s, "--check")
+            written = _as_answered(written, checked)
             costs = _costs(written, place, record, settings, progress)
             (building / README).write_text(readme(record, run, target, written, costs))
         if destination.exists():  # it may be the folder that the command runs in, which must stay
@@ -118,7 +109,8 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
         else:
             building.rename(destination)
     streams = written.serving.streams
-    return Deployed(folder=folder, checked=checked, per_s=throughput_in(checked), streams=streams, costs=costs)
+    found = ANSWERED.sub("", checked).strip()
+    return Deployed(folder=folder, checked=found, per_s=throughput_in(checked), streams=streams, costs=costs)
 
 
 def write_sums(folder: Path) -> None:
@@ -128,13 +120,9 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text(sums)
 
 
-def _run(place: Place, case: str, timeout_s: float) -> str:
-    """Have the folder check itself and answer. Return what it printed.
-
-    Raises:
-        NgraphError: it fails, or takes longer.
-    """
-    command = [*place.command, "-c", CHECK_AND_ANSWER]
+def _run(place: Place, case: str, timeout_s: float, *options: str) -> str:
+    """Run the folder's own script and return what it printed. Raise `NgraphError` where it fails, or takes longer."""
+    command = [*place.command, SCRIPT, *options]
     try:
         with on_cores(place.cores):
             done = subprocess.run(

@@ -22,7 +22,7 @@ TEXT = '''\
 """Answers with {model} at batch size {batch_size}, compiled by {compiler}. README.md says how it was measured.
 
 python serve.py            answers the sample inputs
-python serve.py --check    verifies files and outputs, and prints the throughput
+python serve.py --check    verifies files and outputs, prints the throughput, then what it answered
 """
 
 {standard}
@@ -68,7 +68,7 @@ def difference(output, expected):
 
 
 def check():
-    """Verify files and outputs, then print the throughput. Exits with a message where something is wrong."""
+    """Verify files and outputs, print the throughput, and return the outputs. Exits with a message if it fails."""
     import hashlib
     import statistics
 
@@ -93,14 +93,13 @@ def check():
         rounds.append(seconds(model, inputs, calls) / calls)
     per_s = {per_call} / statistics.median(rounds)
     print(f"{{per_s:{{'.1f' if per_s >= 10 else '.3g'}}}} samples/s, the median of {{len(rounds)}} rounds")
+    return outputs
 
 
 def main():
-    if sys.argv[1:] == ["--check"]:
-        return check()
-    if sys.argv[1:]:
+    if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    for output in answer(load(), samples()):
+    for output in check() if sys.argv[1:] else answer(load(), samples()):
         print(output.dtype, output.shape)
 
 

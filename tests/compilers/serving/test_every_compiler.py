@@ -26,8 +26,9 @@ def test_it_checks_itself_and_answers_where_only_its_runtime_can_be_imported(com
     done = served.check_and_import(deploy(conv(compiler)), *filter(None, [needless.get(compiler)]))
     assert done.returncode == 0, done.stderr
     checked = r"outputs agree with the reference: largest difference \S+\n[\d.]+ samples/s, the median of \d+ rounds\n"
+    types = "float32 (1, 16, 244, 244)\n"
     answered = "list [('ndarray', 1, 16, 244, 244)]\n[]\n"
-    assert re.fullmatch(checked + re.escape(answered), done.stdout)
+    assert re.fullmatch(checked + re.escape(types + answered), done.stdout)
 
 
 @pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "tvm"])
