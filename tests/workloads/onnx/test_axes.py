@@ -184,6 +184,10 @@ def test_the_names_in_formulas_are_asked_for() -> None:
         'mark, for example sizes={"past": 128, "length": 128}.'
     )
     assert shapes_of(model, sizes={"past": 128, "length": 128}) == [(2, 256), (2, 128, 8)]
+    model = models.sums(mask=["batch", "past + 1", None], past=["batch", "past", 8])
+    assert 'sizes={"past": 128}, shapes={"mask": ("batch", 129, 128)}.' in refusal(model)
+    given: dict[str, Any] = {"sizes": {"past": 128}, "shapes": {"mask": ("batch", 129, 128)}}
+    assert shapes_of(model, **given) == [(2, 129, 128), (2, 128, 8)]
 
 
 @pytest.mark.parametrize("odd", ["past/2", "past-1", "floor(past)", "4", "0", "past - 5"])

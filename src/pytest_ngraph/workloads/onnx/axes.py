@@ -11,17 +11,13 @@ from pytest_ngraph.case import BATCH, RESERVED
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.workloads.onnx.formulas import NAME, names_in, size_of
 from pytest_ngraph.workloads.onnx.nodes import Uses, fed
+from pytest_ngraph.workloads.onnx.proposals import ARGUMENTS, EXAMPLE, Axis, argument, line
 
 if TYPE_CHECKING:
     from pytest_ngraph.case import Case, Shape
 
 BATCH_NAMES = ("n", "b", "bs")
 """Names of the batch axis besides those that contain the word."""
-ARGUMENTS = ("depth", "width")
-"""Sizes that are arguments of the mark, and so no keys of its `sizes`."""
-EXAMPLE = 128
-EXAMPLE_IMAGE = 224
-"""Sizes in the line that a message proposes; the second for the last two axes of four."""
 
 
 def fix(model: Any, case: Case, given: Mapping[str, tuple[int, ...]] | None = None) -> dict[str, int]:
@@ -70,8 +66,8 @@ class _Axes:
                 axis.ClearField("dim_value")
         self._named = {name for _, _, axis in self._axes() for name in names_in(axis.dim_param)}
         for name in self._named - set(self._sizes):
-            if (argument := self._argument_of(name)) in self._sizes and argument not in self._texts():
-                self._sizes[name] = self._sizes.pop(argument)
+            if (called := self._argument_of(name)) in self._sizes and called not in self._texts():
+                self._sizes[name] = self._sizes.pop(called)
         self._batch_names: set[str] = set()
         self._uses = Uses.of(self.model)
 
@@ -126,9 +122,9 @@ class _Axes:
         """Return what a mark calls the size of an axis, `width` for `w`; empty where no argument can set it."""
         if name not in RESERVED:
             return name
-        argument = RESERVED[name]
-        is_free = argument == name or argument not in self._named
-        return argument if argument in ARGUMENTS and is_free else ""
+        called = RESERVED[name]
+        is_free = called == name or called not in self._named
+        return called if called in ARGUMENTS and is_free else ""
 
     def _give(self, value: Any, shape: Shape) -> None:
         """Set an input to the shape that the case gives it."""
@@ -161,7 +157,7 @@ class _Axes:
         if given not in self._sizes:
             raise UsageError(
                 f"{self._file}: shapes names axis {index} of input {value.name!r} {given}, and no such size is given. "
-                f"Write {_argument(given)}."
+                f"Write {argument(given)}."
             )
         return self._sizes[given]
 
@@ -196,41 +192,23 @@ class _Axes:
             if is_open(axis)
         ]
         if left:
-            line = self._line()
-            batch = f' Write "{BATCH}" for an axis that is the batch.' if "shapes=" in line else ""
+            proposed = self._line()
+            batch = f' Write "{BATCH}" for an axis that is the batch.' if "shapes=" in proposed else ""
             raise UsageError(
-                f"{self._file} leaves open: {', '.join(left)}. Give their sizes in the mark, for example {line}.{batch}"
+                f"{self._file} leaves open: {', '.join(left)}. Give their sizes in the mark, for example "
+                f"{proposed}.{batch}"
             )
 
     def _line(self) -> str:
         """Return arguments of the mark that would settle the open axes, as a user writes them."""
-        sizes: dict[str, int] = {}
-        shapes: dict[str, Shape] = {}
-        for value in self._inputs.values():
-            if any(map(is_open, value.type.tensor_type.shape.dim)):
-                own, shape = self._proposed(value)
-                sizes |= own
-                shapes |= {value.name: shape} if shape else {}
-        parts = [f"{name}={sizes.pop(name)}" for name in ARGUMENTS if name in sizes]
-        parts += [f"sizes={_dict({name: str(size) for name, size in sizes.items()})}"] if sizes else []
-        tuples = {name: f"({', '.join(map(_literal, s))}{',' * (len(s) == 1)})" for name, s in shapes.items()}
-        return ", ".join([*parts, *([f"shapes={_dict(tuples)}"] if tuples else [])])
-
-    def _proposed(self, value: Any) -> tuple[dict[str, int], Shape]:
-        """Return sizes, or a shape where axes have no names, that would settle an input."""
-        axes = value.type.tensor_type.shape.dim
-        numbers = [EXAMPLE_IMAGE if len(axes) == 4 and index > 1 else EXAMPLE for index in range(len(axes))]
-        left = [index for index, axis in enumerate(axes) if is_open(axis)]
-        unknown = {i: [name for name in names_in(axes[i].dim_param) if name not in self.symbols] for i in left}
-        arguments = {index: [*map(self._argument_of, names)] for index, names in unknown.items()}
-        if all(names and all(names) for names in arguments.values()):
-            return {name: numbers[index] for index, names in arguments.items() for name in names}, ()
-        shape: list[int | str] = [numbers[i] if i in left else axis.dim_value for i, axis in enumerate(axes)]
-        if value.name in self.batched:
-            shape[self.batched[value.name]] = BATCH
-        elif len(axes) == 3 and left[:1] == [1]:  # a state: (layers, batch, features)
-            shape[1] = BATCH
-        return {}, tuple(shape)
+        inputs = {
+            name: [
+                Axis(axis.dim_param, None if is_open(axis) else axis.dim_value)
+                for axis in value.type.tensor_type.shape.dim
+            ]
+            for name, value in self._inputs.items()
+        }
+        return line(inputs, self.symbols, self.batched, self._argument_of)
 
     def _check_fixed_batch(self) -> None:
         """Raise `UsageError` where no axis can follow the batch size, and it is not the one that the file has."""
@@ -275,15 +253,3 @@ def _shown(value: Any) -> str:
     axes = value.type.tensor_type.shape.dim
     texts = [(name_of(axis) or "?") if is_open(axis) else str(axis.dim_value) for axis in axes]
     return f"({', '.join(texts)})"
-
-
-def _argument(name: str) -> str:
-    return f"{name}={EXAMPLE}" if name in ARGUMENTS else f'sizes={{"{name}": {EXAMPLE}}}'
-
-
-def _dict(texts: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{_literal(name)}: {text}" for name, text in texts.items()) + "}"
-
-
-def _literal(value: int | str) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
