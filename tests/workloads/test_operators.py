@@ -40,7 +40,9 @@ def test_what_pytorch_defines_has_no_home() -> None:
 
 
 @pytest.mark.parametrize(
-    ("workload", "expected"), [("nets/mine:thrice", ("nets.mine",)), ("resnet18", ())], ids=["import string", "name"]
+    ("workload", "expected"),
+    [("nets.mine:thrice", ("nets.mine",)), ("resnet18", ()), ("hf:bert", ()), ("hf-hub:owner/model", ())],
+    ids=["import string", "name", "of transformers", "of timm's hub"],
 )
 def test_what_a_library_defines_is_looked_for_where_the_workload_is(workload: str, expected: tuple[str, ...]) -> None:
     assert homes(torch.export.export(Thrice(), (torch.ones(2),)), workload) == expected

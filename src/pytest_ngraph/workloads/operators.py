@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.system.relocation import IN_ENVIRONMENT
+from pytest_ngraph.workloads import modules_of, runs_user_code
 
 if TYPE_CHECKING:
     import torch
@@ -45,5 +46,5 @@ def _homes(operator: Any, workload: str) -> Iterator[str]:
     if package is not None:
         yield operator.namespace
     is_library = IN_ENVIRONMENT.fullmatch(getattr(package, "__file__", None) or "")  # torchvision
-    if ":" in workload and not is_library:
-        yield workload.removeprefix("./").replace("/", ".").partition(":")[0]
+    if ":" in workload and runs_user_code(workload) and not is_library:  # hf:bert is no module hf
+        yield modules_of(workload)[1]
