@@ -93,6 +93,8 @@ class Artifact:
         export_error: why there is no program, when the model builds but `torch.export` refuses it.
         quantized: whether the graph contains operators that round to eight bits.
         data_dependent: which of `output_names` have a number of rows that values decide, or may decide.
+        values_decide: whether values decide sizes or branches inside of the program, so that a trace holds those of
+            these inputs.
         digest: SHA-256 of the graph and its weights.
         inputs_digest: SHA-256 of the values of the inputs.
         model: parameters and operations.
@@ -119,6 +121,7 @@ class Artifact:
     export_error: str = ""
     quantized: bool = False
     data_dependent: tuple[str, ...] = ()
+    values_decide: bool = False
     digest: str = ""
     inputs_digest: str = ""
     model: Model = field(default_factory=Model)

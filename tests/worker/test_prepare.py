@@ -79,6 +79,7 @@ def run(
     *,
     refused: str = "",
     data_dependent: tuple[str, ...] = (),
+    values_decide: bool = False,
     is_onnx: bool = False,
     length: int = 3,
     value: float = 1.0,
@@ -98,6 +99,7 @@ def run(
         export_error=refused,
         data_dependent=data_dependent,
         operators=operators,
+        values_decide=values_decide,
         onnx=folder / "model.onnx" if is_onnx else None,
     )
     ticks = count()
@@ -144,11 +146,16 @@ def test_a_module_without_a_program_is_compiled_for_each_size(
     assert compiler.compiled == 2
 
 
-def test_a_program_whose_sizes_depend_on_values_is_compiled_for_each_input(compiler: Counting, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "depends", [{"data_dependent": ("output",)}, {"values_decide": True}], ids=["output", "inside"]
+)
+def test_a_program_whose_sizes_depend_on_values_is_compiled_for_each_input(
+    depends: dict[str, Any], compiler: Counting, tmp_path: Path
+) -> None:
     """A trace of it holds the sizes that these values have given."""
     cache = Cache(tmp_path / "cache")
     for value, compiled in ((1.0, 1), (3.0, 2), (1.0, 2)):
-        run(tmp_path, cache, data_dependent=("output",), value=value)
+        run(tmp_path, cache, **depends, value=value)
         assert compiler.compiled == compiled
 
 

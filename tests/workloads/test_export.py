@@ -163,6 +163,12 @@ def test_outputs_whose_size_depends_on_values_are_known(tmp_path: Path) -> None:
     assert not export(MHA, tmp_path / "other").data_dependent
 
 
+@pytest.mark.parametrize("function", ["repeated", "conditional"])
+def test_what_values_decide_inside_of_a_program_is_known(function: str, tmp_path: Path) -> None:
+    artifact = export(Case(workload=f"deciding:{function}", compiler="tvm", batch_size=1), tmp_path)
+    assert (artifact.export_error, artifact.data_dependent, artifact.values_decide) == ("", (), True)
+
+
 @pytest.mark.usefixtures("nets")
 def test_a_scalar_keeps_its_shape(tmp_path: Path) -> None:
     assert export(_of_user("scalar"), tmp_path).inputs()[1].shape == ()

@@ -163,7 +163,8 @@ def cache_inputs(case: Case, artifact: Artifact, target: Target) -> dict[str, An
     known = provenance.of_compiling(case, target, artifact.digest)
     if artifact.export_error:
         known |= {"sizes": case.named_sizes}
-    if artifact.export_error or artifact.data_dependent or compilers.runs_module(case.compiler, artifact):
+    is_of_values = artifact.export_error or artifact.data_dependent or artifact.values_decide
+    if is_of_values or compilers.runs_module(case.compiler, artifact):
         known |= {"inputs": artifact.inputs_digest}
     elif artifact.onnx is not None:
         known |= {"inputs": [f"{array.dtype} {array.shape}" for array in artifact.inputs()]}

@@ -38,6 +38,8 @@ FLATTENED = "module."
 """What precedes the names of parameters in a program whose inputs and outputs were made flat."""
 IN_LIST = re.compile(r"\[\d+\](?=.)")
 """Which part of a list or tuple something belongs to, in the path of an output: `output[0]['boxes']`."""
+BRANCHES = ("cond", "while_loop")
+"""Operators of PyTorch that compute one of several graphs, or one several times."""
 LONGEST_REASON = 140
 """Characters of a refusal by `torch.export`: some contain whole expressions."""
 
@@ -113,6 +115,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
         quantized=artifact.quantized or is_quantized(program.graph_module),
         precisions=artifact.precisions if case.precision != FP32 else with_halves_of(program, artifact.precisions),
         data_dependent=_data_dependent(program, artifact.output_names),
+        values_decide=_values_decide(program),
         digest=_digest(_describe(program), {**program.state_dict, **_tensor_constants(program)}),
         hidden=used,
         operators=homes(program, case.workload),
@@ -152,6 +155,21 @@ def _data_dependent(program: torch.export.ExportedProgram, names: tuple[str, ...
     return tuple(
         name for name, shape in zip(names, shapes, strict=False) if any(not isinstance(length, int) for length in shape)
     )
+
+
+def _values_decide(program: torch.export.ExportedProgram) -> bool:
+    """Return whether values decide sizes or branches in a program."""
+    import torch
+
+    for part in program.graph_module.modules():
+        for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+            value = node.meta.get("val")
+            sizes = value.shape if isinstance(value, torch.Tensor) else (value,)
+            if any(isinstance(size, (torch.SymInt, torch.SymFloat, torch.SymBool)) for size in sizes):
+                return True
+            if str(node.target) in BRANCHES:
+                return True
+    return False
 
 
 def _not_of_samples(names: Sequence[str], outputs: Sequence[Array], batch_size: int) -> tuple[str, ...]:

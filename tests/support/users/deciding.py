@@ -39,6 +39,28 @@ class Positive(nn.Module):
         return {"sum": x.sum(1), "positive": x[x > 0]}
 
 
+class Repeated(nn.Module):
+    """Computes the same as often as a value says, which its output does not show."""
+
+    def forward(self, x: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+        times = count.item()
+        return (x.expand(times, *x.shape) * 2).amax(0)  # type: ignore[arg-type]  # an integer
+
+
+class Conditional(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+        return found
+
+
+def repeated() -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    return Repeated(), (torch.ones(1, 4), torch.tensor(3))
+
+
+def conditional() -> tuple[nn.Module, torch.Tensor]:
+    return Conditional(), torch.ones(1, 4)
+
+
 def policy() -> tuple[nn.Module, torch.Tensor]:
     return Policy(), torch.rand(1, 4)
 
