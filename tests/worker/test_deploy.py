@@ -37,10 +37,17 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def written(folders: Path, **fields: object) -> dict[str, object]:
+def written(folders: Path, facts: dict[str, str] | None = None, **fields: object) -> dict[str, object]:
     artifact = Artifact(folder=folders / "exported", case=CASE, **fields)  # type: ignore[arg-type]
     return deploy(
-        CASE, artifact, Target(), folders / "compiled", lambda: [np.full((2, 3), 4, np.float32)], 1e-3, folders / "out"
+        CASE,
+        artifact,
+        Target(),
+        folders / "compiled",
+        lambda: [np.full((2, 3), 4, np.float32)],
+        1e-3,
+        folders / "out",
+        facts,
     )
 
 
@@ -56,6 +63,19 @@ def test_a_model_that_keeps_a_state_is_refused(folders: Path) -> None:
     )
     with pytest.raises(Unsupported, match=message):
         written(folders, written=("keys", "calls"), state=("keys",))
+
+
+def test_a_trace_of_what_values_decide_is_refused(folders: Path) -> None:
+    """It would answer with the branch that the sample inputs took."""
+    error = "GuardOnDataDependentSymNode: Could not guard on u0 > 0 (net.py, line 9, in forward)"
+    message = r"has a trace of net, .* wrong for others: GuardOnData.* line 9, in forward\). Use torch\.where"
+    with pytest.raises(Unsupported, match=message):
+        written(folders, {"source": "trace"}, export_error=error)
+    assert written(folders, {"source": "script"}, export_error=error)
+
+
+def test_a_trace_of_what_only_cannot_be_exported_is_written(folders: Path) -> None:
+    assert written(folders, {"source": "trace"}, export_error="ValueError: unsupported")
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(folders: Path) -> None:

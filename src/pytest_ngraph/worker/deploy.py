@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,21 @@ from pytest_ngraph.workloads.comparing import smallest_mask
 from pytest_ngraph.workloads.verify import allowed_in, coarsest
 
 Outputs = Callable[[], Sequence[Array]]
+OF_VALUES = "GuardOnDataDependent"
+"""The kind of error with which `torch.export` refuses code that values decide."""
 MOST_NAMED = 4
 """Buffers that a message names."""
 
 
 def deploy(
-    case: Case, artifact: Artifact, target: Target, compiled: Path, outputs: Outputs, tolerance: float, folder: Path
+    case: Case,
+    artifact: Artifact,
+    target: Target,
+    compiled: Path,
+    outputs: Outputs,
+    tolerance: float,
+    folder: Path,
+    facts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write a folder that serves.
 
@@ -33,6 +42,7 @@ def deploy(
         outputs: returns those of the model that was loaded from there and verified.
         tolerance: largest relative difference from the reference that is allowed.
         folder: what is deployed; empty.
+        facts: what the model reports of itself.
 
     Returns:
         The fields of `serving.written.Written`, JSON-ready.
@@ -40,6 +50,12 @@ def deploy(
     Raises:
         Unsupported: the compiler cannot deploy this model, or the disk is full.
     """
+    if (facts or {}).get("source") == "trace" and OF_VALUES in artifact.export_error:
+        raise Unsupported(
+            f"{case.compiler} has a trace of {case.workload}, which holds only what its code did for the samples. "
+            f"Values decide what it does, so that a folder would be wrong for others: {artifact.export_error}. Use "
+            "torch.where for what depends on values, or deploy it under torchscript if that can script it"
+        )
     try:
         return _deploy(case, artifact, target, compiled, outputs, tolerance, folder)
     except OSError as error:

@@ -249,7 +249,7 @@ class Worker:
         """
         compiled, model = self._folders[-1], self._models[HEAD]
         of = Case.from_dict(case), Artifact.from_dict(artifact), Target.from_dict(target)
-        return deploy(*of, compiled, model.outputs, tolerance, Path(folder))
+        return deploy(*of, compiled, model.outputs, tolerance, Path(folder), model.facts)
 
     def peaks(self, *, kind: Kind) -> Answer:
         """Return the peaks of memory since the first `prepare`."""
