@@ -32,6 +32,8 @@ SOURCE = "source.txt"
 """What the graph was made from: `program`, `script` or `trace`."""
 UNOPTIMIZED = "unoptimized.txt"
 """Exists where the optimized graph does not run, or would be wrong, and says why."""
+READING = ("aten.item.default", "aten._local_scalar_dense.default")
+"""Operators that read a number from a tensor."""
 TRAINING = 5
 """Which input of `aten::batch_norm` is its mode."""
 
@@ -137,6 +139,8 @@ class TorchScript:
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         source = (compiled / SOURCE).read_text()
+        if source == "program" and artifact.values_decide:
+            _refuse_numbers_of(artifact)
         file, optimizes = compiled / FILE, self._optimizes(compiled)
         return serving.deploy_script(artifact, target, file, folder, source=source, optimize=optimizes)
 
@@ -162,6 +166,20 @@ def _call_first(run: pytorch.Run, args: tuple[Any, ...], target: Target) -> None
         if target.kind != "cpu":
             run(*args)
             kinds.named(target.kind).wait()
+
+
+def _refuse_numbers_of(artifact: Artifact) -> None:
+    """Raise `Unsupported` if the program reads a number from a tensor: its trace holds that of the sample inputs."""
+    import torch
+
+    parts = program.load(artifact).graph_module.modules()
+    graphs = [part.graph for part in parts if isinstance(part, torch.fx.GraphModule)]
+    if any(str(node.target) in READING for graph in graphs for node in graph.nodes):
+        raise Unsupported(
+            f"torchscript cannot deploy {artifact.case.workload}: it computes with a number read from a tensor "
+            "(item, tolist), and the trace holds that of the sample inputs. Keep it a tensor, or deploy "
+            "torchscript:graph=module, which can script it"
+        )
 
 
 def _program(artifact: Artifact, target: Target) -> Built:

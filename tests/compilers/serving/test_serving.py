@@ -82,6 +82,19 @@ def test_a_model_that_writes_into_a_buffer_answers_one_call_at_a_time(exported: 
         deployed(exported(case), Target(cores=(0, 1), objective="throughput"), tmp_path, tmp_path)
 
 
+def test_a_trace_with_a_number_of_the_sample_is_refused(exported: Export, tmp_path: Path) -> None:
+    """Its folder would compute with that number for other inputs, too."""
+    (tmp_path / "source.txt").write_text("program")
+    case = Case(workload="deciding:repeated", compiler="torchscript", batch_size=1)
+    with pytest.raises(Unsupported, match="deciding:repeated: it computes with a number read from a tensor"):
+        deployed(exported(case), CPU, tmp_path, tmp_path)
+    rows = Case(workload="deciding:positive", compiler="torchscript", batch_size=1)
+    (tmp_path / "model.pt").touch()
+    (tmp_path / "out").mkdir()
+    assert exported(rows).values_decide
+    assert deployed(exported(rows), CPU, tmp_path, tmp_path / "out").files
+
+
 @pytest.mark.parametrize("compiler", ["tensorrt", "tensorrt_rtx"])
 def test_tensorrt_without_a_gpu_to_try_it_on(exported: Export, tmp_path: Path, compiler: str) -> None:
     (compiled := tmp_path / "compiled").mkdir()
