@@ -64,12 +64,14 @@ def soon_checked(server: TorchServer | None = None) -> Iterator[None]:
     """
 
     def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        *python, code = command
+        *python, script, option = command
+        as_script = f"runpy.run_path({script!r}, run_name='__main__')"
+        code = f"{SOON_OVER}import runpy, sys\nsys.argv = {[script, option]}\n{as_script}\n"
         if server is None:
-            done: subprocess.CompletedProcess[str] = subprocess.run([*python, f"{SOON_OVER}{code}"], **options)
+            done: subprocess.CompletedProcess[str] = subprocess.run([*python, "-c", code], **options)
             return done
         in_folder = f"import os\nos.chdir({str(options['cwd'])!r})\n"
-        return server.run(Script(f"{in_folder}{SOON_OVER}{code}", without=(OWN,)), CPU.cores)
+        return server.run(Script(in_folder + code, without=(OWN,)), CPU.cores)
 
     stand_in = SimpleNamespace(run=run, TimeoutExpired=subprocess.TimeoutExpired)
     with pytest.MonkeyPatch.context() as patch:
