@@ -11,7 +11,7 @@ records, 2 to their square.
 `--nights` makes a store of nights, as `--ngraph-history` does: 8,000 records each, of the same cases on twenty devices.
 Then `gate` judges the last night against the five before it, and `resume` goes on with the last night.
 
-The rows that an earlier report kept are removed first, unless `--again` is given.
+With `--unkept`, the rows that sessions keep for reports are removed first: those of earlier versions kept none.
 
 Other stages are used alone: `metrics` takes cells in memory, without a store. `outline` makes the outlines of all runs,
 as sessions do while they write; `gate` and `resume` find them there. `gate` judges each run against itself as a stored
@@ -24,6 +24,7 @@ import argparse
 import json
 import math
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -64,7 +65,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--stages", default=",".join(STAGES), help="each, except the first two, needs those before it")
     parser.add_argument("--nights", action="store_true", help="a store of nights, each with the same cases")
-    parser.add_argument("--again", action="store_true", help="read the rows that an earlier report kept")
+    parser.add_argument("--unkept", action="store_true", help="remove the rows that sessions kept for reports first")
     parser.add_argument("--here", action="store_true", help="work in this process, and print the costs as JSON")
     parser.add_argument(
         "--stores", type=Path, metavar="DIR", help="folder in which synthetic stores are kept, for further calls"
@@ -74,12 +75,12 @@ def main() -> None:
     if parsed.here:
         with kept(parsed.stores) as stores:
             given = (parsed.records, parsed.rounds, stages, stores)
-            print(json.dumps(costs(*given, nights=parsed.nights, again=parsed.again)))
+            print(json.dumps(costs(*given, nights=parsed.nights, unkept=parsed.unkept)))
         return
     sizes = (parsed.records // 10, parsed.records)
     with kept(parsed.stores) as stores:
         small, large = (
-            in_fresh_process(count, parsed.rounds, stages, stores, nights=parsed.nights, again=parsed.again)
+            in_fresh_process(count, parsed.rounds, stages, stores, nights=parsed.nights, unkept=parsed.unkept)
             for count in sizes
         )
     print(f"{'stage':10} {'records':>10} {'seconds':>10} {'peak MiB':>10} {'slope':>8}")
@@ -97,13 +98,13 @@ def kept(folder: Path | None) -> Iterator[Path]:
 
 
 def in_fresh_process(
-    count: int, rounds: int, stages: list[str], stores: Path, *, nights: bool = False, again: bool = False
+    count: int, rounds: int, stages: list[str], stores: Path, *, nights: bool = False, unkept: bool = False
 ) -> dict[str, dict[str, float]]:
     """Return the cost of each stage for `count` records, whose store is in the folder `stores` or is made there."""
     command = [sys.executable, __file__, "--here", f"--records={count}", f"--rounds={rounds}", f"--stores={stores}"]
     if stages != [METRICS]:  # a process that only works on a store has not written it, which takes memory
         subprocess.check_output([*command, f"--stages={WRITE}", *(["--nights"] if nights else [])])
-    flags = {"--nights": nights, "--again": again}
+    flags = {"--nights": nights, "--unkept": unkept}
     options = [f"--stages={','.join(stages)}", *(flag for flag, given in flags.items() if given)]
     printed = subprocess.check_output([*command, *options], text=True)
     found: dict[str, dict[str, float]] = json.loads(printed)
@@ -111,7 +112,7 @@ def in_fresh_process(
 
 
 def costs(
-    count: int, rounds: int, stages: list[str], stores: Path, *, nights: bool = False, again: bool = False
+    count: int, rounds: int, stages: list[str], stores: Path, *, nights: bool = False, unkept: bool = False
 ) -> dict[str, dict[str, float]]:
     """Return the seconds of each stage, and the peak memory of the process until the stage's end."""
     if stages == [METRICS]:
@@ -128,9 +129,9 @@ def costs(
         planned = plan(count, nights=nights)
         last = {run: every for run, (_, every) in list(planned.items())[-1 if nights else 0 :]}
         return {RESUME: cost(lambda: resume_runs(folder, last))}
-    if not again:
+    if unkept:
         for name in store.run_ids(folder):
-            rows_path(folder / (name + SUFFIX)).unlink(missing_ok=True)
+            shutil.rmtree(rows_path(folder / (name + SUFFIX)), ignore_errors=True)
     with tempfile.TemporaryDirectory() as report:
         works = dict(zip(STAGES, Report(folder, Path(report)).stages(), strict=True))
         return {stage: cost(works[stage]) for stage in stages}

@@ -15,6 +15,7 @@ from pytest_ngraph.artifact import Model, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.machine import provenance
 from pytest_ngraph.record import Agreement, Record
+from pytest_ngraph.report import study
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import SCHEMA, SUFFIX
 
@@ -29,7 +30,7 @@ TARGET, SETTINGS = Target(), Settings()
 
 
 def write(folder: Path, count: int, rounds: int, *, nights: bool = False) -> None:
-    """Write a store and its outlines, as sessions leave them, unless the folder has it from an earlier call."""
+    """Write a store with outlines and rows, as sessions leave them, unless the folder has it from an earlier call."""
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
             whole = Path(scratch, folder.name)
@@ -39,6 +40,7 @@ def write(folder: Path, count: int, rounds: int, *, nights: bool = False) -> Non
             whole.rename(folder)
     for name in store.run_ids(folder):
         store.outlined(folder, name)
+        study.keep_rows(folder / (name + SUFFIX))
 
 
 def write_store(folder: Path, count: int, rounds: int) -> None:

@@ -11,7 +11,7 @@ from pytest_ngraph import store
 from pytest_ngraph.errors import StoreError
 from pytest_ngraph.session.recorder import Recorder
 from pytest_ngraph.session.resume import ResumedRun
-from pytest_ngraph.store import Journal
+from pytest_ngraph.store import Journal, journal, outlining
 
 EAGER, TVM = case("identity", 8), case("tvm", 8)
 
@@ -65,3 +65,17 @@ def test_a_resumed_run_is_whole_once_all_that_it_planned_is_covered(
     assert recorder.end(whole=True) is whole
     recorder.close()
     assert store.run_ids(tmp_path) == [first.run_id]
+
+
+def test_a_session_keeps_the_rows_of_a_long_run_for_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = pytest.importorskip("pytest_ngraph.report.study.kept")
+    for module in (kept, outlining, journal):
+        monkeypatch.setattr(module, "WORTH_KEEPING", 2)
+    recorder = Recorder(tmp_path, None, tuple)
+    counts = []
+    for size in (1, 2, 4):
+        recorder.keep(measured(case("identity", size), 0.5))
+        counts.append(sum(part.count for part in kept.parts(recorder.open().path)))
+    recorder.end(whole=True)
+    assert (counts, [part.count for part in kept.parts(recorder.open().path)]) == ([0, 2, 2], [3])
+    recorder.close()

@@ -18,12 +18,12 @@ NIGHTS = " of nights"
 """The end of a work's name on a store of nights, which measure the same cases (`synthetic_store.write`)."""
 OF_SWEEPS: dict[str, Sequence[str]] = {
     "report": REPORT,
-    "report again": REPORT,
+    "report unkept": REPORT,
     **{stage: [stage] for stage in report_scale.ALONE},
 }
 WORKS = OF_SWEEPS | {f"{work}{NIGHTS}": stages for work, stages in OF_SWEEPS.items() if work != report_scale.METRICS}
-"""The stages of each work, which one fresh process does one after another. `metrics` has no store, and `report again`
-reads the rows that `report` kept."""
+"""The stages of each work, which one fresh process does one after another. `metrics` has no store, and `report unkept`
+reads the records, because the rows that sessions keep of them are removed."""
 
 Cost = tuple[float, float]
 """Seconds, and the most memory held in MiB."""
@@ -47,7 +47,7 @@ def cost(work: str, records: int, rounds: int, stores: Path) -> Cost:
     Args:
         stores: folder with stores of some sizes, in which one of this size is made if it has none.
     """
-    kinds = {"nights": work.endswith(NIGHTS), "again": "again" in work}
+    kinds = {"nights": work.endswith(NIGHTS), "unkept": "unkept" in work}
     stages = report_scale.in_fresh_process(records, rounds, list(WORKS[work]), stores, **kinds).values()
     return sum(stage["seconds"] for stage in stages), max(stage["peak_mib"] for stage in stages)
 

@@ -76,6 +76,7 @@ class Recorder:
 
     def open(self) -> Journal:
         """Return the run, open for writing."""
+        from pytest_ngraph.report.study import keep_rows
         from pytest_ngraph.store import Journal
 
         if self._journal is None and self._resumed is not None:
@@ -83,6 +84,7 @@ class Recorder:
             self._journal.describe(environment(), self._planned, self._source())
         elif self._journal is None:
             self._journal = Journal(self._store, environment(), self._planned, source=self._source())
+        self._journal.gained = keep_rows
         return self._journal
 
     def end(self, *, whole: bool) -> bool:
@@ -90,10 +92,15 @@ class Recorder:
 
         Returns whether it is. A run without this entry counts as one that died.
         """
+        from pytest_ngraph.report.study import keep_rows
+        from pytest_ngraph.store.outline import rows_path
+
         whole = whole and not self.unsaved and self._is_covered
         if self._journal is not None:
             with suppress(StoreError):
                 self._journal.end(whole=whole)
+            if rows_path(self._journal.path).exists():
+                keep_rows(self._journal.path)
         return whole
 
     @property

@@ -42,6 +42,7 @@ class Journal:
 
     Attributes:
         session: as in `Record.session`.
+        gained: called with the journal's path whenever its outline has gained what was written.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Journal:
         self._begun = False
         self._file: int | None = None
         self._gained, self._due = 0, WORTH_KEEPING
+        self.gained: Callable[[Path], object] = _nothing
 
     @classmethod
     def reopen(cls, folder: Path, run: str, race: str = "") -> Journal:
@@ -73,7 +75,7 @@ class Journal:
         journal._resumed = True
         journal.session = secrets.token_hex(8)
         try:
-            journal._file = _open(journal._path)
+            journal._file = _open(journal.path)
             _lock(journal._file, run)
         except OSError as error:
             raise _unwritable(folder, error) from error
@@ -93,7 +95,8 @@ class Journal:
         self._write(record.to_dict())
         self._gained += 1
         if self._gained == self._due:
-            self._gained, self._due = 0, gain(self._path)
+            self._gained, self._due = 0, gain(self.path)
+            self.gained(self.path)
 
     def enter(self, case: Case, phase: Phase) -> None:
         """Write that a case enters a phase, so that a later session knows what was running if this one dies."""
@@ -118,7 +121,8 @@ class Journal:
             self._file = None
 
     @property
-    def _path(self) -> Path:
+    def path(self) -> Path:
+        """The file."""
         return self._folder / (self.id + SUFFIX)
 
     def _write(self, data: dict[str, Any]) -> None:
@@ -144,12 +148,12 @@ class Journal:
     def _create(self) -> int:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         keep_out_of_git(self._folder)
-        file = _open(self._path, os.O_CREAT | os.O_EXCL)
+        file = _open(self.path, os.O_CREAT | os.O_EXCL)
         try:
             _lock(file, self.id)
             sync_folder(self._folder)
         except BaseException:  # a run that cannot be written leaves nothing that looks like one
-            self._path.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
             os.close(file)
             raise
         return file
@@ -218,6 +222,10 @@ def stamp_of(run: str) -> datetime | None:
         return datetime.strptime(run[: len("yyyymmdd-hhmmss")], STAMP)
     except ValueError:
         return None
+
+
+def _nothing(journal: Path) -> None:
+    """Do nothing with a journal whose outline has gained."""
 
 
 def _compact(data: dict[str, Any]) -> str:

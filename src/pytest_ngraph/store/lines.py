@@ -88,6 +88,11 @@ def unreadable(path: Path, error: OSError) -> StoreError:
     return StoreError(f"cannot read {path}: {error.strerror}.")
 
 
+def changed(path: Path) -> StoreError:
+    """Return the error of a file that changes while it is read."""
+    return StoreError(f"{path} was changed while it was read. Try again.")
+
+
 def _is_possible(record: Record) -> bool:
     """Return whether the record's numbers are consistent enough to compute with."""
     if not all(0 < call < LONGEST_S for call in record.calls):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_ngraph.case import Case
-from pytest_ngraph.errors import StoreError
 from pytest_ngraph.record import Record
-from pytest_ngraph.store.lines import records_at
+from pytest_ngraph.store.lines import changed, records_at
 from pytest_ngraph.store.run import Run
 from pytest_ngraph.system.files import write_whole
 
@@ -120,15 +120,15 @@ class Outline:
         (found,) = self._read([row])
         return found
 
-    def records(self) -> Iterator[Record]:
-        """Yield all records, one by one."""
-        return self._read(range(len(self.ids)))
+    def records(self, begin: int = 0) -> Iterator[Record]:
+        """Yield the records from this row on, one by one."""
+        return self._read(range(begin, len(self.ids)))
 
     def _read(self, rows: Sequence[int]) -> Iterator[Record]:
         places = zip(self.columns["offset"][rows].tolist(), self.columns["length"][rows].tolist(), strict=True)
         for row, found in zip(rows, records_at(self.path, places), strict=True):
             if found is None or found.case.id != self.ids[row]:
-                raise StoreError(f"{self.path} was changed while it was read. Try again.")
+                raise changed(self.path)
             yield found
 
     def are(self, kind: int) -> npt.NDArray[np.bool_]:
@@ -179,8 +179,8 @@ def path_of(journal: Path) -> Path:
 
 
 def rows_path(journal: Path) -> Path:
-    """Return where a report keeps the rows of a run (`report.study.kept`)."""
-    return path_of(journal).with_suffix(".parquet")
+    """Return the folder of the rows that are kept of a run (`report.study.kept`)."""
+    return path_of(journal).with_suffix(".rows")
 
 
 def load(journal: Path) -> Stored | None:
@@ -213,8 +213,11 @@ def save(journal: Path, stored: Stored) -> None:
 
 def forget(journal: Path) -> None:
     """Remove what follows from a journal, if it is there. Raises `OSError`."""
-    for path in (path_of(journal), rows_path(journal)):
+    rows = rows_path(journal)
+    for path in (path_of(journal), rows.with_suffix(".parquet")):  # earlier versions kept rows in one file
         path.unlink(missing_ok=True)
+    if rows.exists():
+        shutil.rmtree(rows)
 
 
 def _stamp(journal: Path, covered: int) -> tuple[int, str]:
@@ -223,10 +226,14 @@ def _stamp(journal: Path, covered: int) -> tuple[int, str]:
     Of a journal that has grown, the time of change says nothing: it is 0 then.
     """
     status = journal.stat()
+    return status.st_mtime_ns if status.st_size == covered else 0, end_of(journal, covered)
+
+
+def end_of(journal: Path, covered: int) -> str:
+    """Return a digest of the end of the part of a journal before this byte. Raises `OSError`."""
     with journal.open("rb") as file:
         file.seek(max(0, covered - CHECKED))
-        end = file.read(min(covered, CHECKED))
-    return status.st_mtime_ns if status.st_size == covered else 0, hashlib.sha256(end).hexdigest()
+        return hashlib.sha256(file.read(min(covered, CHECKED))).hexdigest()
 
 
 def _is_current(journal: Path, covered: int, changed_ns: int, end: str) -> bool:

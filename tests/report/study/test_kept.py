@@ -8,14 +8,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
+from polars.testing import assert_frame_equal, assert_series_equal
 from synthetic import case, failed, noisy
 
 from pytest_ngraph import store
 from pytest_ngraph.costs import Costs, ServingLaunch
+from pytest_ngraph.errors import StoreError
 from pytest_ngraph.load import Load, Rate
 from pytest_ngraph.record import Record
-from pytest_ngraph.report.study import kept
+from pytest_ngraph.report.study import keep_rows, kept
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.store import SCHEMA, Outline
 from pytest_ngraph.store.outline import forget, rows_path
@@ -54,15 +55,27 @@ def reported(journal: Path) -> Study:
     return Study.of([store.outlined(journal.parent, RUN)])
 
 
+def raw(study: Study) -> pl.DataFrame:
+    """Return the rounds of all records."""
+    return pl.concat(study.rounds.frames(3))
+
+
+def parts(journal: Path) -> list[Path]:
+    """Return the files of the rows that are kept."""
+    return sorted(rows_path(journal).glob("*.parquet"))
+
+
 def assert_same(one: Study, other: Study) -> None:
     for name in ("records", "cases", "metrics", "inversions", "loads"):
         assert_frame_equal(getattr(one, name), getattr(other, name))
+    assert_frame_equal(raw(one), raw(other))
+    assert_series_equal(one.deviations, other.deviations, check_names=False)
     assert (one.profiles, one.unprofiled, one.between) == (other.profiles, other.unprofiled, other.between)
 
 
 def test_the_next_report_reads_no_records(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = reported(journal)
-    monkeypatch.setattr(Outline, "records", lambda self: pytest.fail("the records were read again"))
+    monkeypatch.setattr(Outline, "records", lambda self, begin=0: pytest.fail("the records were read again"))
     assert_same(reported(journal), first)
     assert_same(first, Study.of([store.read(journal.parent, RUN)]))
 
@@ -83,24 +96,23 @@ def test_a_journal_that_was_changed_in_place_is_read_again(journal: Path) -> Non
 
 def test_rows_of_other_code_are_made_again(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reported(journal)
-    outline = store.outlined(journal.parent, RUN)
-    assert kept.load(outline) is not None
+    assert len([*kept.parts(journal)]) == 1
     monkeypatch.setattr(kept, "_code", lambda: "of another version")
-    assert kept.load(outline) is None
+    assert not [*kept.parts(journal)]
 
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1", None], ids=["empty", "cut", "another-table"])
-def test_damaged_rows_are_made_again(journal: Path, damage: bytes | None) -> None:
+def test_damaged_rows_are_made_again(journal: Path, damage: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
     first = reported(journal)
-    path = rows_path(journal)
+    (path,) = parts(journal)
     if damage is None:
-        pl.DataFrame({"case": ["other"]}).write_parquet(
-            path, metadata={kept.STAMP: kept.stamp(store.outlined(journal.parent, RUN))}
-        )
+        metadata = {key: text for key, text in pl.read_parquet_metadata(path).items() if key != "ARROW:schema"}
+        pl.DataFrame({"case": ["other"]}).write_parquet(path, metadata=metadata)
     else:
         path.write_bytes(damage)
     assert_same(reported(journal), first)
-    assert kept.load(store.outlined(journal.parent, RUN)) is not None
+    monkeypatch.setattr(Outline, "records", lambda self, begin=0: pytest.fail("the records were read again"))
+    assert_same(reported(journal), first)
 
 
 def test_a_store_that_cannot_be_written_to_is_reported_all_the_same(
@@ -118,6 +130,62 @@ def test_a_short_run_is_not_kept(journal: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_follows_from_a_journal_is_forgotten_with_it(journal: Path) -> None:
     reported(journal)
-    assert rows_path(journal).exists()
+    assert parts(journal)
     forget(journal)
     assert not list(rows_path(journal).parent.iterdir())
+
+
+def test_a_session_keeps_rows_that_a_report_then_reads(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "AT_ONCE", 3)
+    for number in range(4):  # a session adds to its last part until that is full
+        keep_rows(journal)
+        add(journal, noisy(case("identity", 8 << number), 0.03, rounds=8))
+    keep_rows(journal)
+    assert [each.count for each in kept.parts(journal)] == [3, 3, 2]
+    whole = Study.of([store.read(journal.parent, RUN)])
+    monkeypatch.setattr(Outline, "records", lambda self, begin=0: pytest.fail("the records were read again"))
+    assert_same(reported(journal), whole)
+
+
+def test_of_a_case_recorded_again_the_later_row_counts(journal: Path) -> None:
+    keep_rows(journal)
+    add(journal, noisy(case("tvm", 1), 0.005, rounds=8))
+    keep_rows(journal)
+    (part,) = kept.parts(journal)
+    assert part.count == len(RECORDS) + 1
+    assert_same(reported(journal), Study.of([store.read(journal.parent, RUN)]))
+
+
+def test_rounds_of_a_file_to_which_rows_were_added_are_still_read(journal: Path) -> None:
+    keep_rows(journal)
+    study = reported(journal)
+    before = raw(study)
+    add(journal, noisy(case("tvm", 16), 0.005, rounds=8))
+    keep_rows(journal)
+    assert_frame_equal(raw(study), before)
+
+
+def test_rounds_of_a_file_that_was_replaced_are_an_error(journal: Path) -> None:
+    reported(journal)
+    study = reported(journal)
+    forget(journal)
+    with pytest.raises(StoreError, match="was changed while it was read"):
+        raw(study)
+
+
+def test_a_session_goes_on_where_rows_cannot_be_kept(journal: Path) -> None:
+    rows_path(journal).parent.mkdir()
+    rows_path(journal).write_text("a file where the folder would be")
+    keep_rows(journal)
+    assert reported(journal).cases.height == len(RECORDS)
+
+
+def test_rows_that_an_earlier_version_kept_are_removed(journal: Path) -> None:
+    earlier = rows_path(journal).with_suffix(".parquet")
+    earlier.parent.mkdir()
+    earlier.touch()
+    reported(journal)
+    assert not earlier.exists()
+    earlier.touch()
+    forget(journal)
+    assert not earlier.exists()

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
+from polars.testing import assert_frame_equal, assert_series_equal
 from synthetic import case, failed, noisy, skipped
 
 from pytest_ngraph import store
@@ -20,7 +20,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.costs import Costs
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.report import study
-from pytest_ngraph.report.study import kept, recorded
+from pytest_ngraph.report.study import kept
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import Figure, files
 from pytest_ngraph.store import SCHEMA
@@ -72,6 +72,8 @@ def journals(draw: st.DrawFn) -> bytes:
 def assert_same(one: Study, other: Study) -> None:
     for name in FRAMES:
         assert_frame_equal(getattr(one, name), getattr(other, name))
+    assert_frame_equal(*(pl.concat(each.rounds.frames(2)) for each in (one, other)))
+    assert_series_equal(one.deviations, other.deviations, check_names=False)
     for name in ("profiles", "unprofiled", "between", "warnings"):
         assert getattr(one, name) == getattr(other, name)
 
@@ -87,7 +89,7 @@ def test_outlines_show_what_all_records_show(
         (folder / f"{name}.jsonl").write_bytes(text)
     whole = Study.of([store.read(folder, name) for name in names])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recorded, "AT_ONCE", at_once)
+        patch.setattr(kept, "AT_ONCE", at_once)
         patch.setattr(kept, "WORTH_KEEPING", 1)
         for _ in range(2):  # the second time from the rows that the first one keeps
             assert_same(Study.of(store.outlined(folder, name) for name in names), whole)
@@ -95,7 +97,7 @@ def test_outlines_show_what_all_records_show(
 
 def test_a_report_of_outlines_has_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are written as their specifications, from which everything else in their files follows."""
-    monkeypatch.setattr(recorded, "AT_ONCE", 100)
+    monkeypatch.setattr(kept, "AT_ONCE", 100)
     monkeypatch.setattr(files, "write_one", _write_specification)
     folder = tmp_path / "store"
     for run in formula.runs():

@@ -10,6 +10,7 @@ of this file. Read `columns.py` first, then `data.py`.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,19 @@ def check(folder: Path) -> None:
             each.rmdir()
     except OSError as error:
         raise UsageError(f"cannot write a report to {folder}: {error.strerror}. Give another folder.") from None
+
+
+def keep_rows(journal: Path) -> None:
+    """Keep the rows of a run that follow from its journal so far, for the reports to come.
+
+    Where that is not possible, nothing is lost: a report makes them itself.
+    """
+    if lacking(NEEDED):
+        return
+    from pytest_ngraph.report.study.kept import keep
+
+    with suppress(Exception):  # whatever it is, a session goes on measuring, and a report says it
+        keep(journal)
 
 
 def write(study: Study, folder: Path) -> list[Path]:

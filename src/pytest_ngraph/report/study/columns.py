@@ -123,7 +123,11 @@ MACHINES: Schema = {
 RECORDS: Schema = {
     **CASES,
     "started_at": pl.Float64,  # seconds since the epoch
+}
+"""One row per record, also of cases that were recorded again later."""
+
+ROUNDS: Schema = {
     "iterations": pl.List(pl.Int64),  # of each round
     "elapsed_s": pl.List(pl.Float64),  # of each round
 }
-"""One row per record, also of cases that were recorded again later."""
+"""The raw rounds of a record, in a row of its own."""

@@ -18,6 +18,7 @@ from pytest_ngraph.metrics.compute import columns_of
 from pytest_ngraph.metrics.learned import learned
 from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.report.study.recorded import Recorded
+from pytest_ngraph.report.study.rounds import Rounds
 from pytest_ngraph.report.study.sides import Sides
 from pytest_ngraph.wording import counted
 
@@ -32,7 +33,9 @@ class Study:
     """The frames, with the columns of `study.columns`.
 
     Attributes:
-        records: one row per record, with raw samples.
+        records: one row per record.
+        rounds: the raw rounds of each of `records`.
+        deviations: standard deviation of the rounds of each of `cases`, as throughput; null with fewer than two.
         by_case: the metrics of cases by name, with a row for each of `cases`.
         wider: the metrics that span several cases, and the user's own, with the columns of `columns.METRICS`.
         profiles: where the time of cases goes, by their id. Only of those whose time was profiled.
@@ -49,6 +52,8 @@ class Study:
     inversions: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.INVERSIONS))
     machines: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.MACHINES))
     records: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.RECORDS))
+    rounds: Rounds = field(default_factory=lambda: Rounds.joined([]))
+    deviations: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.Float64))
     before: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.CASES))
     loads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=columns.LOADS))
     profiles: Mapping[str, KeptProfile] = field(default_factory=dict)
@@ -93,6 +98,8 @@ class Study:
             inversions=frames.inversions(computed.inversions),
             machines=recorded.machines,
             records=recorded.frame,
+            rounds=recorded.rounds,
+            deviations=recorded.deviations[newest],
             loads=frames.loads(computed.cells),
             profiles={case: KeptProfile.from_dict(data) for case, data in kept.items() if "kernels" in data},
             unprofiled={case: data["problem"] for case, data in kept.items() if "problem" in data},

@@ -57,9 +57,33 @@ def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
         "pressure_percent": [record.contention.pressure_percent for record in recorded],
         "rounds": [len(record.rounds) for record in recorded],
         "started_at": [record.started_at for record in recorded],
-        **_rounds(recorded),
     }
     return pl.DataFrame(facts, schema=columns.RECORDS, strict=False)
+
+
+def rounds(recorded: Sequence[Record]) -> pl.DataFrame:
+    """Return one row per record, with the columns of `columns.ROUNDS`, cut from flat arrays to save memory."""
+    iterations, elapsed_s = flattened(record.rounds for record in recorded)
+    counts = [len(record.rounds) for record in recorded]
+    facts = {
+        "iterations": _lists(pl.Series(iterations).cast(pl.Int64), counts),
+        "elapsed_s": _lists(pl.Series(elapsed_s), counts),
+    }
+    return pl.DataFrame(facts, schema=columns.ROUNDS)
+
+
+def deviations(batch_sizes: pl.Series, of: pl.DataFrame) -> pl.Series:
+    """Return the standard deviation of each record's rounds, as throughput; null with fewer than two.
+
+    Args:
+        batch_sizes: of each record.
+        of: their rounds, with the columns of `columns.ROUNDS`.
+    """
+    rows = pl.int_range(pl.len(), dtype=pl.UInt32).alias("row")
+    flat = of.with_columns(rows, batch_size=batch_sizes).explode("iterations", "elapsed_s")
+    throughput = pl.col("batch_size") * pl.col("iterations") / pl.col("elapsed_s")
+    found = flat.group_by("row").agg(deviation=throughput.std())
+    return of.select(rows).join(found, on="row", how="left", maintain_order="left")["deviation"]
 
 
 def case_metric(name: str, column: Column, cases: pl.DataFrame) -> pl.DataFrame:
@@ -185,16 +209,6 @@ def _throughputs(cells: Cells) -> dict[str, pl.Series]:
         "throughput": pl.Series(throughput.values).fill_nan(None),
         "throughput_low": _bounded(throughput.lows, latency.lows, latency.highs),
         "throughput_high": _bounded(throughput.highs, latency.lows, latency.highs),
-    }
-
-
-def _rounds(recorded: Sequence[Record]) -> dict[str, pl.Series]:
-    """Return iterations and seconds of each round as lists, cut from flat arrays to save memory."""
-    iterations, elapsed_s = flattened(record.rounds for record in recorded)
-    counts = [len(record.rounds) for record in recorded]
-    return {
-        "iterations": _lists(pl.Series(iterations).cast(pl.Int64), counts),
-        "elapsed_s": _lists(pl.Series(elapsed_s), counts),
     }
 
 

@@ -12,6 +12,7 @@ from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.learned import Conditions
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns, frames
+from pytest_ngraph.report.study.rounds import InMemory, Rounds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -20,12 +21,16 @@ class RecordRows:
 
     Attributes:
         frame: with the columns of `columns.RECORDS`.
+        rounds: their raw rounds.
+        deviations: standard deviation of each one's rounds, as throughput; null with fewer than two.
         cells: the measurements.
         conditions: digests of what the times depend on (`metrics.learned.Conditions`).
         profiles: what records keep of their profiles, by the row; most have none.
     """
 
     frame: pl.DataFrame
+    rounds: Rounds
+    deviations: pl.Series
     cells: Cells
     conditions: Sequence[str]
     profiles: Mapping[int, dict[str, Any]]
@@ -34,12 +39,20 @@ class RecordRows:
     def of(cls, records: Sequence[Record], digests: Conditions) -> RecordRows:
         """Return the rows of these records."""
         cells = Cells.of_each(records)
+        frame, rounds = frames.records(records, cells), frames.rounds(records)
         return cls(
-            frame=frames.records(records, cells),
+            frame=frame,
+            rounds=Rounds.of(InMemory(rounds), frame.height),
+            deviations=frames.deviations(frame["batch_size"], rounds),
             cells=cells,
             conditions=[digests.of(record) for record in records],
             profiles={row: record.profile for row, record in enumerate(records) if record.profile},
         )
+
+    @property
+    def devices(self) -> list[str]:
+        """The devices, in the order of their first record."""
+        return self.frame["device"].unique(maintain_order=True).to_list()
 
     @classmethod
     def joined(cls, parts: list[RecordRows]) -> RecordRows:
@@ -50,6 +63,10 @@ class RecordRows:
             profiles |= {len(conditions) + row: profile for row, profile in part.profiles.items()}
             conditions += part.conditions
         frame = pl.concat([pl.DataFrame(schema=columns.RECORDS), *(part.frame for part in parts)])
+        deviations = pl.concat([pl.Series(dtype=pl.Float64), *(part.deviations for part in parts)])
+        rounds = Rounds.joined([part.rounds for part in parts])
         cells = Cells.joined([part.cells for part in parts])
         parts.clear()
-        return cls(frame=frame, cells=cells, conditions=conditions, profiles=profiles)
+        return cls(
+            frame=frame, rounds=rounds, deviations=deviations, cells=cells, conditions=conditions, profiles=profiles
+        )

@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,11 @@ import polars as pl
 from pytest_ngraph.metrics.cells import UNCHANGED, Cells
 from pytest_ngraph.metrics.learned import Conditions, Timed
 from pytest_ngraph.metrics.sampled import Rows
-from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns, frames, kept
 from pytest_ngraph.report.study.record_rows import RecordRows
+from pytest_ngraph.report.study.rounds import Rounds
 from pytest_ngraph.stats import FEWEST_ROUNDS
 from pytest_ngraph.store import Outline, Run
-from pytest_ngraph.system.garbage import without_garbage_collection
-
-AT_ONCE = 5_000
-"""Records that are turned into rows at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,6 +27,8 @@ class Recorded:
 
     Attributes:
         frame: one row per record, with the columns of `columns.RECORDS`.
+        rounds: the raw rounds of the same rows.
+        deviations: of the same rows, as in `RecordRows`.
         cells: the measurements of the same rows.
         machines: with the columns of `columns.MACHINES`.
         times: of the records that say what they depend on, of cases that have several.
@@ -40,6 +37,8 @@ class Recorded:
     """
 
     frame: pl.DataFrame
+    rounds: Rounds
+    deviations: pl.Series
     cells: Cells
     machines: pl.DataFrame
     times: Sequence[Timed]
@@ -56,19 +55,24 @@ class Recorded:
         parts, machines = [], [pl.DataFrame(schema=columns.MACHINES)]
         for each in runs:
             if isinstance(each, Outline):
-                run, rows = each.run, _of_outline(each, digests)
+                run, made = each.run, kept.read(each, digests)
             else:
-                run, rows = each, _rows(each.records, digests)
-            parts.append(rows)
-            machines.append(frames.machine(run, rows.frame["device"].unique(maintain_order=True)))
+                run, made = each, kept.made_of(iter(each.records), digests)
+            own = list(made)
+            parts += own
+            devices = dict.fromkeys(device for rows in own for device in rows.devices)
+            machines.append(frames.machine(run, devices))
             if not run.whole:
                 planned |= run.planned
         joined = RecordRows.joined(parts)
         frame, cells = joined.frame, joined.cells
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
         ordered = cells.take(order)
+        is_same = ordered is cells
         return cls(
-            frame=frame if ordered is cells else frame[order],
+            frame=frame if is_same else frame[order],
+            rounds=joined.rounds if is_same else joined.rounds.take(order),
+            deviations=joined.deviations if is_same else joined.deviations[order],
             cells=ordered,
             machines=pl.concat(machines).sort("run", maintain_order=True),
             times=list(_times(frame, cells, joined.conditions)),
@@ -93,28 +97,3 @@ def _times(frame: pl.DataFrame, cells: Cells, conditions: Sequence[str]) -> Iter
     for case, own, run, latency_s, rounds in rows:
         if own and latency_s is not None and rounds >= FEWEST_ROUNDS and counts[case] > 1:
             yield Timed(case, own, run, math.log(latency_s))
-
-
-def _of_outline(outline: Outline, digests: Conditions) -> RecordRows:
-    """Return the rows of a run: those that are kept, or what its records say, which is kept then."""
-    rows = kept.load(outline)
-    if rows is None:
-        taken = kept.stamp(outline)
-        rows = _rows(outline.records(), digests)
-        kept.save(outline, rows, taken)
-    return rows
-
-
-def _rows(records: Iterable[Record], digests: Conditions) -> RecordRows:
-    return RecordRows.joined([RecordRows.of(batch, digests) for batch in _batches(records)])
-
-
-def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
-    rest = iter(records)
-    while batch := _next_of(rest):
-        yield batch
-
-
-def _next_of(records: Iterator[Record]) -> list[Record]:
-    with without_garbage_collection():
-        return list(islice(records, AT_ONCE))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
-from pytest_ngraph.report.study.columns import SCOPE
+from pytest_ngraph.report.study.columns import RECORDS, ROUNDS, SCOPE
 from pytest_ngraph.report.study.data import Study
 
 ROUND = ("run", *SCOPE, "round", "iterations", "elapsed_s")
 """The columns of `records.csv`."""
 AT_ONCE = 5_000
-"""Records expanded to rounds at a time, to save memory: each becomes tens of rows."""
+"""Records whose rounds are in memory at a time."""
 
 
 def write(study: Study, folder: Path) -> list[Path]:
@@ -21,11 +23,44 @@ def write(study: Study, folder: Path) -> list[Path]:
     A record without rounds is only in the first. Return the files.
     """
     parquet, csv = folder / "records.parquet", folder / "records.csv"
-    study.records.write_parquet(parquet)
     with csv.open("wb") as file:
-        for begin in range(0, max(1, study.records.height), AT_ONCE):
-            _rounds(study.records.slice(begin, AT_ONCE)).write_csv(file, include_header=begin == 0)
+
+        def passed_on() -> Iterator[pl.DataFrame]:
+            """Yield the records, some at a time, and write their rounds to the CSV."""
+            pl.DataFrame(schema=RECORDS | ROUNDS).pipe(_rounds).write_csv(file)
+            for each in _records(study):
+                _rounds(each).write_csv(file, include_header=False)
+                yield each
+
+        _write_parquet(passed_on(), parquet)
     return [parquet, csv]
+
+
+def _records(study: Study) -> Iterator[pl.DataFrame]:
+    """Yield the records with their rounds, some at a time."""
+    begin = 0
+    for rounds in study.rounds.frames(AT_ONCE):
+        yield pl.concat([study.records.slice(begin, rounds.height), rounds], how="horizontal")
+        begin += rounds.height
+
+
+def _write_parquet(frames: Iterator[pl.DataFrame], path: Path) -> None:
+    """Write the frames as one, without having them all in memory."""
+    raised: list[Exception] = []
+
+    def source(*_: object) -> Iterator[pl.DataFrame]:
+        try:
+            yield from frames
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    try:
+        register_io_source(source, schema=RECORDS | ROUNDS).sink_parquet(path)
+    except pl.exceptions.PolarsError:
+        if raised:
+            raise raised[0] from None
+        raise
 
 
 def _rounds(records: pl.DataFrame) -> pl.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from pytest_ngraph.metrics.cells import UNCHANGED
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.tables.table import Table
 
@@ -13,19 +12,17 @@ RANGES = {"2-4": (2, 4), "8-16": (8, 16)}
 
 
 def families(study: Study) -> Table:
-    cells = _in_ranges(study.cases)
+    cells = _in_ranges(study.cases.with_columns(throughput_sd=study.deviations))
     measured_cpu = pl.col("cpu_percent").filter(pl.col("outcome") == "measured")
-    means = (
-        cells.join(_deviations(study), on="case", how="left", maintain_order="left")
-        .group_by("family", "device", "compiler", "batch_sizes", "precision", "objective", maintain_order=True)
-        .agg(
-            pl.col("throughput").mean(),
-            pl.col("throughput_sd").pow(2).mean().sqrt(),
-            measured_cpu.mean(),
-            measured_cpu.std().alias("cpu_percent_sd"),
-            pl.col("throughput").count().alias("cells"),
-            pl.len().alias("cells_asked_for"),
-        )
+    means = cells.group_by(
+        "family", "device", "compiler", "batch_sizes", "precision", "objective", maintain_order=True
+    ).agg(
+        pl.col("throughput").mean(),
+        pl.col("throughput_sd").pow(2).mean().sqrt(),
+        measured_cpu.mean(),
+        measured_cpu.std().alias("cpu_percent_sd"),
+        pl.col("throughput").count().alias("cells"),
+        pl.len().alias("cells_asked_for"),
     )
     return Table.of(
         "families",
@@ -46,13 +43,3 @@ def _in_ranges(cases: pl.DataFrame) -> pl.DataFrame:
         batch_sizes = pl.when(pl.col("batch_size").is_between(*ends)).then(pl.lit(name)).otherwise(batch_sizes)
     models = cases.filter(pl.col("depth").is_null()).with_columns(batch_sizes.alias("batch_sizes"))
     return models.filter(pl.col("batch_sizes").is_not_null())
-
-
-def _deviations(study: Study) -> pl.DataFrame:
-    """Return the standard deviation of each case's rounds, as throughput."""
-    newest = study.records.filter(pl.col("reason") != UNCHANGED).unique("case", keep="last")
-    rounds = (
-        _in_ranges(newest).select("case", "batch_size", "iterations", "elapsed_s").explode("iterations", "elapsed_s")
-    )
-    throughput = pl.col("batch_size") * pl.col("iterations") / pl.col("elapsed_s")
-    return rounds.group_by("case").agg(throughput.std().alias("throughput_sd"))
