@@ -58,10 +58,11 @@ def test_what_a_gate_left_out_as_unchanged_replaces_no_measurement() -> None:
 def test_records_hold_every_round(synthetic: Study) -> None:
     case = Case(workload="conv", compiler="identity", batch_size=8, depth=3, width=96, device="gpu")
     rounds = pl.concat(synthetic.rounds.frames(1000))
-    row = one(pl.concat([synthetic.records, rounds], how="horizontal"), case=case.id)
+    records = pl.concat([synthetic.records, rounds], how="horizontal")
+    row = one(records, case=case.id)
     assert row["iterations"] == [4] * formula.ROUNDS
     assert sorted(row["elapsed_s"])[10] / 4 == pytest.approx(formula.latency_s(case))  # type: ignore[call-overload]
-    failed = synthetic.records.filter(outcome="failed")
+    failed = records.filter(outcome="failed")
     assert failed["elapsed_s"].list.len().to_list() == [0] * failed.height
 
 
