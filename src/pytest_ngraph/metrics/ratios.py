@@ -12,7 +12,7 @@ from pytest_ngraph.metrics.absence import lacking_rows, same_reason, unmeasured_
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.panels import Chunk, Neighbour, Panels
 from pytest_ngraph.metrics.readings import INAPPLICABLE_TO_IDENTITY, compile_s
-from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
+from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled, in_cache
 from pytest_ngraph.stats import Estimates, Floats
 
 
@@ -67,14 +67,14 @@ def break_even_column(panels: Panels) -> Column:
 def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
     """Compute the metrics that take draws, for the cells of a chunk."""
     for name, ratio in RATIOS.items():
-        rows = _missing_in(columns[name], chunk)
-        columns[name].put(rows, ratio.compute(chunk, rows).estimates())
+        for rows in in_cache(_missing_in(columns[name], chunk)):
+            columns[name].put(rows, ratio.compute(chunk, rows).estimates())
     rates = columns["rtr"].estimates
     sizes = chunk.panels.cells.batch_sizes[chunk.rows]
     own = Estimates(rates.values[chunk.rows], rates.lows[chunk.rows], rates.highs[chunk.rows])
     columns["ase"].put(chunk.rows, own.scaled(1 / sizes))
-    rows = _missing_in(columns["break_even"], chunk)
-    columns["break_even"].put(rows, break_even(chunk, rows).estimates())
+    for rows in in_cache(_missing_in(columns["break_even"], chunk)):
+        columns["break_even"].put(rows, break_even(chunk, rows).estimates())
 
 
 def break_even(chunk: Chunk, rows: Rows) -> Sampled:

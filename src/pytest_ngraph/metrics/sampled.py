@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,10 @@ from pytest_ngraph.stats import LEVEL, Estimates, Floats
 
 Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
+
+
+AT_ONCE = 32
+"""Statistics that are computed at a time, where that is possible: their draws fit a core's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,3 +71,9 @@ class Sampled:
         low, high = (self.draws[rows, (single == ordered[:, rank, None]).argmax(axis=1)] for rank in (tail, -1 - tail))
         lows, highs = np.minimum(low, self.values), np.maximum(high, self.values)
         return Estimates(self.values, np.where(self.known, lows, -math.inf), np.where(self.known, highs, math.inf))
+
+
+def in_cache(rows: Rows) -> Iterator[Rows]:
+    """Yield the rows, `AT_ONCE` at a time."""
+    for begin in range(0, len(rows), AT_ONCE):
+        yield rows[begin : begin + AT_ONCE]

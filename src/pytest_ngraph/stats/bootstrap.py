@@ -20,6 +20,8 @@ Number = TypeVar("Number", np.float64, np.intp)
 
 DRAWS = 500
 """Bootstrap draws per record: enough to know a 2.5 % tail of a ratio to within 0.7 points."""
+AT_ONCE = 32
+"""Cases whose draws are made at a time: what that takes stays in a core's cache, and is several times as fast."""
 ORDERS = 1024
 """Random orders that are generated. A record's own order is three of them applied one after another."""
 
@@ -43,14 +45,19 @@ def bootstrap_medians_of_each(
         widths: factors by which the error of each median exceeds that of independent rounds; `widening` if None.
     """
     count = samples.shape[1]
-    medians = np.median(samples, axis=1, keepdims=True)
+    ordered = np.sort(samples, axis=1)
+    medians = (ordered[:, (count - 1) // 2, None] + ordered[:, count // 2, None]) / 2
     blocks = block_sums(np.sign(samples - medians), block_length(count))
     sizes = np.linalg.norm(blocks, axis=1)
     errors = (widening(samples) if widths is None else widths) * math.sqrt(count) / 2
-    weights = np.divide(errors, sizes, out=np.zeros_like(errors), where=sizes > 0)
-    shifts = (blocks * weights[:, None]) @ _deviates(blocks.shape[1], draws)
-    orders = _orders(np.array(seeds, dtype=np.int64), draws)
-    return _rows_taken(_at_ranks(np.sort(samples, axis=1), medians, shifts), np.arange(len(samples)), orders)
+    blocks *= np.divide(errors, sizes, out=np.zeros_like(errors), where=sizes > 0)[:, None]
+    deviates, numbers = _deviates(blocks.shape[1], draws), np.array(seeds, dtype=np.int64)
+    found = np.empty((len(samples), draws))
+    for begin in range(0, len(samples), AT_ONCE):
+        own = slice(begin, begin + AT_ONCE)
+        drawn = _at_ranks(ordered[own], medians[own], blocks[own] @ deviates)
+        found[own] = _rows_taken(drawn, np.arange(len(drawn)), _orders(numbers[own], draws))
+    return found
 
 
 def _at_ranks(ordered: Floats, medians: Floats, shifts: Floats) -> Floats:
@@ -66,12 +73,17 @@ def _at_ranks(ordered: Floats, medians: Floats, shifts: Floats) -> Floats:
         return np.repeat(ordered, shifts.shape[1], axis=1)
     ranks = np.clip(last / 2 + shifts, 0, last)
     lower = np.minimum(ranks.astype(np.intp), last - 1)
-    rows = np.arange(len(ordered))
-    below, above = _rows_taken(ordered, rows, lower), _rows_taken(ordered, rows, lower + 1)
-    found: Floats = below + (above - below) * (ranks - lower)
+    ranks -= lower
+    lower += (np.arange(len(ordered)) * (last + 1))[:, None]
+    below = ordered.ravel().take(lower)
+    found: Floats = ordered.ravel()[1:].take(lower)
+    found -= below
+    found *= ranks
+    found += below
     beyond = np.abs(shifts) > last / 2
-    factors = 2 * np.abs(shifts[beyond]) / last
-    found[beyond] = stretched(np.broadcast_to(medians, shifts.shape)[beyond], found[beyond], factors)
+    if beyond.any():
+        factors = 2 * np.abs(shifts[beyond]) / last
+        found[beyond] = stretched(np.broadcast_to(medians, shifts.shape)[beyond], found[beyond], factors)
     return found
 
 
