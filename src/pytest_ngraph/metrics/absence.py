@@ -6,7 +6,8 @@ import numpy as np
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.cells import Cells
-from pytest_ngraph.metrics.panels import NONE, Neighbour, Panels
+from pytest_ngraph.metrics.grouping import NONE
+from pytest_ngraph.metrics.panels import Neighbour, Panels
 from pytest_ngraph.metrics.sampled import Bools
 
 

@@ -6,8 +6,7 @@ Two fits are comparable only over the same cells. So a fit is absent if one of i
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,85 +14,93 @@ from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.absence import unmeasured
 from pytest_ngraph.metrics.axes import Axis, SizeAxis
 from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.grouping import NONE, Groups, numbered, places_of, renumbered
 from pytest_ngraph.metrics.metric import Metric, Scope
 from pytest_ngraph.metrics.panels import Chunk, Panels
-from pytest_ngraph.metrics.sampled import Sampled
+from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 
 
 class Curves:
     """Curves: the cells of one compiler that differ in one axis only, where there are several.
 
     Attributes:
+        axis: the axis.
         members: the rows of each curve, in rising order of size.
         exponent: the exponent of each curve (friction, growth).
         mitigation: identity's exponent minus that of the curve's compiler.
     """
 
     def __init__(self, panels: Panels, axis: Axis) -> None:
-        self._panels, self._axis = panels, axis
-        by_scope: dict[Scope, list[int]] = defaultdict(list)
-        for row in panels.in_order():
-            if axis.size(panels.cells.cases[row]) is not None:
-                by_scope[axis.scope(panels.cells.cases[row])].append(row)
-        curves = {scope: sorted(rows, key=self._size) for scope, rows in by_scope.items()}
-        self._scopes = [scope for scope, rows in curves.items() if len(rows) > 1]
-        self.members = [curves[scope] for scope in self._scopes]
-        reasons = [self._lacks(rows) for rows in self.members]
-        self.exponent = Column.empty(len(self.members), {number: why for number, why in enumerate(reasons) if why})
-        self._fitted = {self.members[n][0]: n for n in np.flatnonzero(self.exponent.present).tolist()}
-        numbers = {scope: number for number, scope in enumerate(self._scopes)}
-        self._identity: dict[int, int | None] = {}
-        absent = {}
-        for number, scope in enumerate(self._scopes):
-            reference = _under_identity(scope)
-            self._identity[number] = numbers.get(reference)
-            if why := self._lacks_mitigation(number, curves.get(reference, []), reasons):
+        self._panels, self.axis = panels, axis
+        every, arms, of_identity = _every_curve(panels, axis)
+        several = np.flatnonzero(every.counts > 1)
+        self.members = every.take(several)
+        reasons = self.members.reasons(self._lacks)
+        self.exponent = Column.empty(len(several), reasons)
+        self._fitted = np.full(len(panels.cells.cases), NONE)
+        fitted = np.flatnonzero(self.exponent.present)
+        self._fitted[self.members.firsts[fitted]] = fitted
+        reference = places_of(of_identity, arms)[several]
+        self._identity = places_of(reference, several)
+        alike = every.equal_sizes(_spread(reference, several, len(every)))[several]
+        absent = {n: self._sizes_differ(n, every, int(reference[n])) for n in np.flatnonzero(~alike).tolist()}
+        for number in np.flatnonzero(alike).tolist() if reasons else ():
+            if why := reasons.get(int(self._identity[number]), "") or reasons.get(number, ""):
                 absent[number] = why
-        self.mitigation = Column.empty(len(self.members), absent)
-        self._later = [(rows[0], row) for rows in self.members for row in rows[1:]] if axis.relative else []
+        self.mitigation = Column.empty(len(several), absent)
+        firsts = np.repeat(self.members.firsts, self.members.counts).tolist() if axis.relative else []
+        pairs = zip(firsts, self.members.rows.tolist(), strict=False)
+        self._later = [(first, row) for first, row in pairs if first != row]
         self.relative = Column.empty(len(self._later), dict(self._lacks_relative()))
 
     def fill(self, chunk: Chunk) -> None:
         """Compute the curves whose cells are in a chunk."""
-        rows = set(chunk.rows.tolist())
-        own = [self._fitted[row] for row in chunk.rows.tolist() if row in self._fitted]
-        if own:
+        numbers = self._fitted[chunk.rows]
+        own = numbers[numbers != NONE]
+        if len(own):
             self._fit(chunk, own)
+        rows = set(chunk.rows.tolist()) if self._later else ()
         compared = [n for n, (_, row) in enumerate(self._later) if row in rows and n not in self.relative.absent]
         if compared:
             first, later = (np.array([self._later[n][end] for n in compared], dtype=np.intp) for end in (0, 1))
             rates = chunk.throughput(later) / chunk.throughput(first)
             self.relative.put(np.array(compared), rates.estimates())
 
+    @property
+    def mitigated(self) -> Bools:
+        """Whether each curve can have a mitigation: it is not identity's own."""
+        firsts = self.members.firsts
+        mitigated: Bools = self._panels.arm[firsts] != self._panels.arm_of_identity[firsts]
+        return mitigated
+
     def metrics(self) -> Iterator[Metric]:
-        for number, scope in enumerate(self._scopes):
-            yield self.exponent.metric(self._axis.exponent, number, scope)
-            if scope.compiler != IDENTITY:
-                yield self.mitigation.metric(self._axis.mitigation, number, scope)
-        if isinstance(self._axis, SizeAxis):
+        cases, mitigated = self._panels.cells.cases, self.mitigated.tolist()
+        for number, first in enumerate(self.members.firsts.tolist()):
+            scope = self.axis.scope(cases[first])
+            yield self.exponent.metric(self.axis.exponent, number, scope)
+            if mitigated[number]:
+                yield self.mitigation.metric(self.axis.mitigation, number, scope)
+        if isinstance(self.axis, SizeAxis):
             for number, (_, row) in enumerate(self._later):
-                scope = self._axis.at(self._panels.cells.cases[row])
-                yield self.relative.metric(self._axis.relative, number, scope)
+                scope = self.axis.at(cases[row])
+                yield self.relative.metric(self.axis.relative, number, scope)
 
-    def _fit(self, chunk: Chunk, own: Sequence[int]) -> None:
-        fits = exponents(chunk, [self.members[n] for n in own], [list(map(self._size, self.members[n])) for n in own])
-        self.exponent.put(np.array(own), fits.estimates())
-        places = {number: place for place, number in enumerate(own)}
-        compared = [number for number in own if number not in self.mitigation.absent]
-        if compared:
-            identities = [self._identity[number] for number in compared]
-            reference = np.array([places[n] for n in identities if n is not None], dtype=np.intp)
-            mine = np.array([places[number] for number in compared], dtype=np.intp)
-            self.mitigation.put(np.array(compared), (fits.take(reference) - fits.take(mine)).estimates())
+    def _fit(self, chunk: Chunk, own: Rows) -> None:
+        fits = exponents(chunk, self.members.take(own))
+        self.exponent.put(own, fits.estimates())
+        compared = own[self.mitigation.absent.numbers[own] == 0]
+        if len(compared):
+            reference, mine = (places_of(numbers, own) for numbers in (self._identity[compared], compared))
+            self.mitigation.put(compared, (fits.take(reference) - fits.take(mine)).estimates())
 
-    def _size(self, row: int) -> int:
-        return self._axis.size(self._panels.cells.cases[row]) or 0
-
-    def _lacks(self, rows: Sequence[int]) -> str:
+    def _lacks(self, number: int) -> str:
         """Return why there is no fit: the first cell that is not measured."""
-        cells = self._panels.cells
-        later = next((self._unmeasured(row) for row in rows[1:] if not cells.measured[row]), "")
-        return later or self._axis.lacks_reference(cells.cases[rows[0]]) or self._unmeasured(rows[0])
+        cells, rows = self._panels.cells, self.members[number]
+        first, measured = int(rows[0]), cells.measured[rows]
+        if not measured[1:].all():
+            later = 1 + int(np.argmin(measured[1:]))
+            return self._unmeasured(int(rows[later]))
+        return self.axis.lacks_reference(cells.cases[first]) or self._unmeasured(first)
 
     def _lacks_relative(self) -> Iterator[tuple[int, str]]:
         for number, pair in enumerate(self._later):
@@ -105,43 +112,65 @@ class Curves:
         cells = self._panels.cells
         if cells.measured[row]:
             return ""
-        place = f", {self._axis.name} {self._size(row)}" if isinstance(self._axis, SizeAxis) else ""
+        size = self.axis.size(cells.cases[row])
+        place = f", {self.axis.name} {size}" if isinstance(self.axis, SizeAxis) else ""
         return unmeasured(cells, row, place)
 
-    def _lacks_mitigation(self, number: int, identity: Sequence[int], reasons: Sequence[str]) -> str:
-        """Return why there is no mitigation. `identity` has the rows of identity's curve, also if there is only one."""
-        own, other = (list(map(self._size, rows)) for rows in (self.members[number], identity))
-        if own != other:
-            kind = f"{self._axis.name}s" if self._axis.name == "batch size" else self._axis.name
-            return f"{self._scopes[number].compiler} has {kind} {_listed(own)} and identity {_listed(other) or 'none'}"
-        reference = self._identity[number]
-        return (reasons[reference] if reference is not None else "") or reasons[number]
+    def _sizes_differ(self, number: int, every: Groups, reference: int) -> str:
+        """Return why a curve cannot be compared with identity's, whose number among `every` curve is given or NONE."""
+        own, other = self.members.sizes_of(number), [] if reference == NONE else every.sizes_of(reference)
+        kind = f"{self.axis.name}s" if self.axis.name == "batch size" else self.axis.name
+        compiler = self._panels.cells.cases[int(self.members.firsts[number])].compiler
+        return f"{compiler} has {kind} {_listed(own)} and identity {_listed(other) or 'none'}"
 
 
-def exponents(chunk: Chunk, curves: Sequence[Sequence[int]], sizes: Sequence[Sequence[int]]) -> Sampled:
+def exponents(chunk: Chunk, curves: Groups) -> Sampled:
     """Return the exponent x of seconds(n) / seconds(n0) = (n / n0)^x for each curve, by least squares in logarithms.
 
     Seconds are those of an iteration, and the fit goes through the first cell. Over batch sizes from 1, where
     ASE(b) = seconds(1) / seconds(b), this is the friction of ASE(b) = b^-x.
 
     Args:
-        chunk: contains all rows of the curves.
-        curves: the rows of each curve.
-        sizes: where these lie on the axis, rising.
+        chunk: contains all rows of the curves, of which each has several.
+        curves: the rows of each curve, and where these lie on the axis.
     """
-    rows: list[int] = []
-    firsts: list[int] = []
-    begins, weights = [], []
-    for curve, own in zip(curves, sizes, strict=True):
-        logs = np.log(np.array(own[1:]) / own[0])
-        begins.append(len(rows))
-        rows += curve[1:]
-        firsts += [curve[0]] * (len(curve) - 1)
-        weights += (-logs / (logs @ logs)).tolist()
-    later, first = np.array(rows, dtype=np.intp), np.array(firsts, dtype=np.intp)
+    is_later = np.ones(len(curves.rows), dtype=np.bool_)
+    is_later[curves.begins] = False
+    begins = curves.begins - np.arange(len(curves))
+    later, first = curves.rows[is_later], np.repeat(curves.firsts, curves.counts - 1)
+    logs = np.log(curves.sizes[is_later] / np.repeat(curves.sizes[curves.begins], curves.counts - 1))
+    weights = -logs / np.repeat(np.add.reduceat(logs**2, begins), curves.counts - 1)
     batches = chunk.panels.cells.batch_sizes
     speeds = (chunk.throughput(later) / chunk.throughput(first)).scaled(batches[first] / batches[later])
-    return speeds.log().scaled(np.array(weights)).sums(np.array(begins, dtype=np.intp))
+    return speeds.log().scaled(weights).sums(begins)
+
+
+def _every_curve(panels: Panels, axis: Axis) -> tuple[Groups, Rows, Rows]:
+    """Return the cells of each compiler along an axis, also where there is only one.
+
+    Also return a number for each of these curves, and the one that identity's would have beside it.
+    """
+    rows = panels.in_order()
+    if isinstance(axis, SizeAxis):
+        cases = panels.cells.cases
+        found = [(row, size) for row in rows.tolist() if (size := axis.size(cases[row])) is not None]
+        rows, sizes = np.array(found, dtype=np.intp).reshape(-1, 2).T
+        scopes = [axis.scope(cases[row]) for row, _ in found]
+        own = numbered([each for scope in scopes for each in (_under_identity(scope), scope)], 2 * len(scopes))
+        of_identity, arms = own[::2], own[1::2]
+    else:
+        sizes = panels.cells.batch_sizes.astype(np.intp)[rows]
+        of_identity, arms = panels.arm_of_identity[rows], panels.arm[rows]
+    numbers = renumbered(arms)
+    _, firsts = np.unique(numbers, return_index=True)
+    return Groups.of(rows, numbers, sizes), arms[firsts], of_identity[firsts]
+
+
+def _spread(values: Rows, places: Rows, count: int) -> Rows:
+    """Return these values at these of `count` places; NONE elsewhere."""
+    found = np.full(count, NONE)
+    found[places] = values
+    return found
 
 
 def _under_identity(scope: Scope) -> Scope:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
 
-from pytest_ngraph.case import IDENTITY, Case
-from pytest_ngraph.metrics.cells import Cells, key_of
+from pytest_ngraph.case import IDENTITY
+from pytest_ngraph.metrics.cells import Cells
+from pytest_ngraph.metrics.grouping import NONE, Groups, numbered, places_of, renumbered
+from pytest_ngraph.metrics.metric import FIELDS
 from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
 
-NONE = -1
-"""The row of a cell that was never recorded."""
 AT_ONCE = 1024
 """Cells of a chunk, or somewhat more. Their draws take a few megabytes, which fit a processor's cache."""
 
@@ -28,6 +28,8 @@ class Panels:
     Attributes:
         cells: the cells.
         panel: number of the cell's panel. The cells of a panel differ in compiler and batch size only.
+        arm: number of the cell's panel and compiler.
+        arm_of_identity: that of the cell's panel under identity, whether it has such cells or not.
         single: the same compiler at batch size 1.
         identity: identity at the same batch size.
         identity_single: identity at batch size 1.
@@ -35,27 +37,33 @@ class Panels:
 
     cells: Cells
     panel: Rows
+    arm: Rows
+    arm_of_identity: Rows
     single: Rows
     identity: Rows
     identity_single: Rows
 
     @classmethod
     def of(cls, cells: Cells) -> Panels:
-        numbers: dict[object, int] = {}
-        keys = [
-            (numbers.setdefault(key_of(case), len(numbers)), case.compiler, case.batch_size) for case in cells.cases
-        ]
-        rows = {key: row for row, key in enumerate(keys)}
-
-        def neighbours(of: list[tuple[int, str, int]]) -> Rows:
-            return np.array([rows.get(key, NONE) for key in of], dtype=np.intp)
-
+        count = len(cells.cases)
+        panel = numbered(map(_PANEL, cells.cases), count)
+        compilers = [case.compiler for case in cells.cases]
+        compiler = numbered((IDENTITY, *compilers), count + 1)[1:]
+        arm = panel * (compiler.max(initial=0) + 1) + compiler
+        of_identity = arm - compiler
+        sizes = cells.batch_sizes.astype(np.intp)
+        known, size = np.unique(np.append(sizes, 1), return_inverse=True)
+        one = size[-1]
+        size, every = size[:-1], len(known)
+        among = arm * every + size
         return cls(
             cells=cells,
-            panel=np.array([panel for panel, _, _ in keys], dtype=np.intp),
-            single=neighbours([(panel, compiler, 1) for panel, compiler, _ in keys]),
-            identity=neighbours([(panel, IDENTITY, size) for panel, _, size in keys]),
-            identity_single=neighbours([(panel, IDENTITY, 1) for panel, _, _ in keys]),
+            panel=panel,
+            arm=arm,
+            arm_of_identity=of_identity,
+            single=places_of(arm * every + one, among),
+            identity=places_of(of_identity * every + size, among),
+            identity_single=places_of(of_identity * every + one, among),
         )
 
     def has(self, neighbour: Neighbour) -> Bools:
@@ -74,29 +82,24 @@ class Panels:
         own: Bools = self.single == np.arange(len(self.single))
         return own
 
-    def in_order(self) -> list[int]:
+    def in_order(self) -> Rows:
         """Return all rows, panel by panel."""
-        rows: list[int] = np.argsort(self.panel, kind="stable").tolist()
-        return rows
+        return np.argsort(self.panel, kind="stable")
 
     def chunks(self) -> Iterator[Rows]:
         """Yield the rows of measured cells. Panels that differ in depth or in the user's own sizes stay together."""
-        stacks: dict[object, int] = {}
-        of_panel: dict[int, int] = {}
-        for panel, case in zip(self.panel.tolist(), self.cells.cases, strict=True):
-            if panel not in of_panel:
-                of_panel[panel] = stacks.setdefault(_stack_of(case), len(stacks))
-        members: dict[int, list[int]] = defaultdict(list)
-        for row in np.flatnonzero(self.cells.measured).tolist():
-            members[of_panel[int(self.panel[row])]].append(row)
-        gathered: list[int] = []
-        for rows in members.values():
-            gathered += rows
-            if len(gathered) >= AT_ONCE:
-                yield np.array(gathered, dtype=np.intp)
-                gathered = []
-        if gathered:
-            yield np.array(gathered, dtype=np.intp)
+        panels, firsts = np.unique(self.panel, return_index=True)
+        stacks = numbered((_STACK(self.cells.cases[row]) for row in firsts.tolist()), len(panels))
+        rows = np.flatnonzero(self.cells.measured)
+        if not len(rows):
+            return
+        numbers = renumbered(stacks[self.panel[rows]])
+        together = Groups.of(rows, numbers, rows)
+        begin = 0
+        for end in (*together.begins[1:].tolist(), len(rows)):
+            if end - begin >= AT_ONCE or end == len(rows):
+                yield together.rows[begin:end]
+                begin = end
 
 
 class Chunk:
@@ -134,5 +137,5 @@ class Chunk:
         return self.rtr(rows) / self.rtr(self.panels.identity[rows])
 
 
-def _stack_of(case: Case) -> tuple[object, ...]:
-    return (case.model_label, case.width, case.precision, case.objective, case.device)
+_PANEL = attrgetter(*(name for name in FIELDS if name not in ("compiler", "batch_size")))
+_STACK = attrgetter("model_label", "width", "precision", "objective", "device")

@@ -15,7 +15,7 @@ Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
 
 
-AT_ONCE = 32
+AT_ONCE = 64
 """Statistics that are computed at a time, where that is possible: their draws fit a core's cache."""
 
 
@@ -73,7 +73,7 @@ class Sampled:
         return Estimates(self.values, np.where(self.known, lows, -math.inf), np.where(self.known, highs, math.inf))
 
 
-def in_cache(rows: Rows) -> Iterator[Rows]:
-    """Yield the rows, `AT_ONCE` at a time."""
-    for begin in range(0, len(rows), AT_ONCE):
-        yield rows[begin : begin + AT_ONCE]
+def in_cache(rows: Rows, at_once: int = AT_ONCE) -> Iterator[Rows]:
+    """Yield the rows, this many at a time."""
+    for begin in range(0, len(rows), at_once):
+        yield rows[begin : begin + at_once]
