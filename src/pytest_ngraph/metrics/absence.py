@@ -44,8 +44,3 @@ def lacking(panels: Panels, row: int, neighbour: Neighbour, place: str = "") -> 
         return "batch size 1 was not measured"
     size = 1 if neighbour == "identity_single" else panels.cells.cases[row].batch_size
     return f"{IDENTITY} was not measured at batch size {size}{place}"
-
-
-def same_reason(where: Bools, reason: str) -> dict[int, str]:
-    """Return the same reason for each of these rows."""
-    return dict.fromkeys(np.flatnonzero(where).tolist(), reason)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,14 @@ import numpy.typing as npt
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics.metric import Metric, Scope
 from pytest_ngraph.metrics.sampled import Bools, Rows
-from pytest_ngraph.stats import Estimates
+from pytest_ngraph.stats import Estimates, Floats
+
+
+class Same(NamedTuple):
+    """The same reason for each of some rows; `where` has shape (n,)."""
+
+    where: Bools
+    reason: str
 
 
 class Reasons(Mapping[int, str]):
@@ -19,19 +27,25 @@ class Reasons(Mapping[int, str]):
 
     Args:
         count: the number of all rows.
-        reasons: by row; empty where there is none.
+        layers: the reasons by row. Of a row that several have, the last one counts.
 
     Attributes:
         numbers: the number of each row's text; 0 where there is no reason; shape (n,).
         texts: the texts by their numbers.
     """
 
-    def __init__(self, count: int, reasons: Mapping[int, str]) -> None:
+    def __init__(self, count: int, *layers: Mapping[int, str] | Same) -> None:
         known = {"": 0}
         self.numbers: npt.NDArray[np.int32] = np.zeros(count, dtype=np.int32)
-        if reasons:
-            found = [known.setdefault(text, len(known)) for text in reasons.values()]
-            self.numbers[list(reasons)] = found
+        for layer in layers:
+            if isinstance(layer, Same):
+                self.numbers[layer.where] = known.setdefault(layer.reason, len(known))
+            elif isinstance(layer, Reasons):
+                own = np.array([known.setdefault(text, len(known)) for text in layer.texts], dtype=np.int32)
+                self.numbers = np.where(layer.numbers, own[layer.numbers], self.numbers)
+            elif layer:
+                found = [known.setdefault(text, len(known)) for text in layer.values()]
+                self.numbers[list(layer)] = found
         self.texts: list[str] = list(known)
 
     def __getitem__(self, row: int) -> str:
@@ -66,10 +80,21 @@ class Column:
     steepness: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls, count: int, absent: Mapping[int, str] | None = None) -> Column:
-        """Return a column without estimates, to be filled in."""
-        values, lows, highs = np.full((3, count), np.nan)
-        return cls(Estimates(values, lows, highs), np.zeros(count, dtype=np.bool_), Reasons(count, absent or {}))
+    def empty(cls, count: int, *absent: Mapping[int, str] | Same) -> Column:
+        """Return a column without estimates, to be filled in. `absent` are the layers of `Reasons`."""
+        reasons = Reasons(count, *absent)
+        if reasons.numbers.all():  # many metrics were asked of no case: their columns take no memory
+            values = lows = highs = np.broadcast_to(np.nan, count)
+        else:
+            values, lows, highs = np.full((3, count), np.nan)
+        return cls(Estimates(values, lows, highs), np.zeros(count, dtype=np.bool_), reasons)
+
+    @classmethod
+    def exactly(cls, values: Floats, *absent: Mapping[int, str] | Same) -> Column:
+        """Return a column of numbers that have no interval, where they are not absent. Its estimates share memory."""
+        reasons = Reasons(len(values), *absent)
+        known = np.where(reasons.numbers == 0, values, np.nan)
+        return cls(Estimates(known, known, known), np.zeros(len(values), dtype=np.bool_), reasons)
 
     @property
     def present(self) -> Bools:
@@ -79,6 +104,8 @@ class Column:
 
     def put(self, rows: Rows, estimates: Estimates) -> None:
         """Fill in these rows."""
+        if not len(rows):
+            return
         self.estimates.values[rows] = estimates.values
         self.estimates.lows[rows] = estimates.lows
         self.estimates.highs[rows] = estimates.highs

@@ -66,8 +66,8 @@ class Groups:
     @cached_property
     def counts(self) -> Rows:
         """The number of rows of each group."""
-        counts: Rows = np.asarray(np.diff(self.begins, append=len(self.rows)), dtype=np.intp)
-        return counts
+        ends: Rows = np.append(self.begins, len(self.rows))[1:]
+        return ends - self.begins
 
     @property
     def firsts(self) -> Rows:
@@ -77,7 +77,8 @@ class Groups:
     @property
     def lasts(self) -> Rows:
         """The last row of each group."""
-        return self.rows[self.begins + self.counts - 1]
+        lasts: Rows = self.rows[self.begins + self.counts - 1]
+        return lasts
 
     def __getitem__(self, number: int) -> Rows:
         begin = self.begins[number]

@@ -20,7 +20,7 @@ from pytest_ngraph.case import SERVING
 from pytest_ngraph.load import STARTING, Load, Rate, simulate
 from pytest_ngraph.metrics.between import TAIL
 from pytest_ngraph.metrics.cells import Cells
-from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.column import Column, Same
 from pytest_ngraph.metrics.percentiles import SPARE, fewest_calls
 from pytest_ngraph.metrics.student import t_quantile
 from pytest_ngraph.stats import Estimate, Estimates
@@ -48,12 +48,17 @@ def column(cells: Cells, unmeasured: Mapping[int, str]) -> Column:
     found = {row: highest_rate(load) for row, load in cells.loads.items() if row not in unmeasured}
     known = {row: each for row, each in found.items() if isinstance(each, Estimate)}
     reasons = {row: each for row, each in found.items() if isinstance(each, str)}
-    absent = dict.fromkeys(set(range(len(cells.cases))) - set(known), NOT_UNDER_LOAD) | reasons | dict(unmeasured)
+    others = np.ones(len(cells.cases), dtype=np.bool_)
+    others[list(known)] = False
     failed = {row: load.problem for row, load in cells.loads.items() if load.failed and row in found}
     steepness = {row: load.steepness for row, load in cells.loads.items()}
-    filled = replace(Column.empty(len(cells.cases), absent), failed=failed, steepness=steepness)
-    others = [row for row, case in enumerate(cells.cases) if case.objective != SERVING and row not in unmeasured]
-    filled.by_definition[others] = True
+    filled = replace(
+        Column.empty(len(cells.cases), Same(others, NOT_UNDER_LOAD), reasons, unmeasured),
+        failed=failed,
+        steepness=steepness,
+    )
+    elsewhere = [row for row, case in enumerate(cells.cases) if case.objective != SERVING and row not in unmeasured]
+    filled.by_definition[elsewhere] = True
     rows = np.array(list(known), dtype=np.intp)
     filled.put(rows, Estimates(*np.array(list(known.values()), dtype=np.float64).reshape(-1, 3).T))
     return filled

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from pytest_ngraph.metrics.cells import Cells
-from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.column import Column, Same
 from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.stats import LEVEL, ROUNDING, Estimates, Floats, block_sums
 
@@ -38,12 +38,12 @@ def columns(cells: Cells, unmeasured: Mapping[int, str]) -> dict[str, Column]:
     beside = dict.fromkeys(
         (row for row, case in enumerate(cells.cases) if case.objective == "throughput"), SIDE_BY_SIDE
     )
-    absent = dict.fromkeys(range(len(cells.cases)), UNTIMED)
+    untimed = Same(np.ones(len(cells.cases), dtype=np.bool_), UNTIMED)
     by_definition = [row for row in beside if row not in unmeasured]
     found = {}
     for name, share in PERCENTILES.items():
         few = {row: too_few(cells.calls[row], name) for row in timed}
-        found[name] = Column.empty(len(cells.cases), absent | few | beside | dict(unmeasured))
+        found[name] = Column.empty(len(cells.cases), untimed, few, beside, unmeasured)
         found[name].by_definition[by_definition] = True
         for rows, calls in _of_equal_counts(cells, np.flatnonzero(found[name].present)):
             found[name].put(rows, intervals(calls, share))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_ngraph.metrics.absence import lacking_rows, same_reason, unmeasured_rows
+from pytest_ngraph.metrics.absence import lacking_rows, unmeasured_rows
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.panels import Chunk, Neighbour, Panels
 from pytest_ngraph.metrics.readings import INAPPLICABLE_TO_IDENTITY, compile_s
@@ -43,8 +43,8 @@ RATIOS: dict[str, Ratio] = {
 def column(panels: Panels, ratio: Ratio) -> Column:
     """Return the column of a ratio, in which only what follows by definition is filled in."""
     cells = panels.cells
-    absent = unmeasured_rows(cells) | lacking_rows(panels, ratio.needs, cells.measured)
-    found = Column.empty(len(cells.cases), absent)
+    lacking = lacking_rows(panels, ratio.needs, cells.measured)
+    found = Column.empty(len(cells.cases), unmeasured_rows(cells), lacking)
     ones = found.present & ratio.trivial(panels)
     found.by_definition[ones] = True
     one = np.ones(int(ones.sum()))
@@ -55,11 +55,11 @@ def column(panels: Panels, ratio: Ratio) -> Column:
 def break_even_column(panels: Panels) -> Column:
     """Return the column of the break-even, to be filled in."""
     cells = panels.cells
-    inapplicable = same_reason(panels.is_identity(), INAPPLICABLE_TO_IDENTITY)
+    inapplicable = dict.fromkeys(np.flatnonzero(panels.is_identity()).tolist(), INAPPLICABLE_TO_IDENTITY)
     compiling = compile_s(cells)
     by_definition = {row: why for row, why in compiling.absent.items() if compiling.by_definition[row]} | inapplicable
-    absent = lacking_rows(panels, ("identity",), cells.measured) | dict(compiling.absent) | by_definition
-    found = Column.empty(len(cells.cases), absent | unmeasured_rows(cells))
+    lacking = lacking_rows(panels, ("identity",), cells.measured)
+    found = Column.empty(len(cells.cases), lacking, compiling.absent, by_definition, unmeasured_rows(cells))
     found.by_definition[[row for row in by_definition if cells.measured[row]]] = True
     return found
 
@@ -70,9 +70,9 @@ def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
         for rows in in_cache(_missing_in(columns[name], chunk)):
             columns[name].put(rows, ratio.compute(chunk, rows).estimates())
     rates = columns["rtr"].estimates
-    sizes = chunk.panels.cells.batch_sizes[chunk.rows]
-    own = Estimates(rates.values[chunk.rows], rates.lows[chunk.rows], rates.highs[chunk.rows])
-    columns["ase"].put(chunk.rows, own.scaled(1 / sizes))
+    present = chunk.rows[columns["ase"].present[chunk.rows]]
+    own = Estimates(rates.values[present], rates.lows[present], rates.highs[present])
+    columns["ase"].put(present, own.scaled(1 / chunk.panels.cells.batch_sizes[present]))
     for rows in in_cache(_missing_in(columns["break_even"], chunk)):
         columns["break_even"].put(rows, break_even(chunk, rows).estimates())
 

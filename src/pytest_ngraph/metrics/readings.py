@@ -9,9 +9,9 @@ import numpy as np
 
 from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.costs import COSTS, NOT_ASKED_FOR
-from pytest_ngraph.metrics.absence import lacking_rows, same_reason, unmeasured_rows
+from pytest_ngraph.metrics.absence import lacking_rows, unmeasured_rows
 from pytest_ngraph.metrics.cells import Cells
-from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.column import Column, Same
 from pytest_ngraph.metrics.panels import Panels
 from pytest_ngraph.stats import Estimates, Floats
 
@@ -38,10 +38,8 @@ def reading(cells: Cells, name: str, reasons: Mapping[int, str] = MappingProxyTy
     reason, inapplicable = UNREAD[name]
     values = cells.readings[name]
     unread = np.isnan(values)
-    column = Column.empty(len(cells.cases), same_reason(unread, reason) | dict(reasons) | unmeasured_rows(cells))
+    column = Column.exactly(values, Same(unread, reason), reasons, unmeasured_rows(cells))
     column.by_definition[unread & cells.measured] = inapplicable
-    rows = np.flatnonzero(column.present)
-    column.put(rows, _exactly(values[rows]))
     return column
 
 
@@ -51,14 +49,18 @@ def times_reading(cells: Cells, column: Column, name: str) -> Column:
     rows = np.flatnonzero(factors.present)
     own = column.estimates
     taken = Estimates(own.values[rows], own.lows[rows], own.highs[rows])
-    factors.put(rows, taken.scaled(factors.estimates.values[rows]))
-    return factors
+    product = Column.empty(len(cells.cases), factors.absent)
+    product.by_definition[:] = factors.by_definition
+    product.put(rows, taken.scaled(factors.estimates.values[rows]))
+    return product
 
 
 def compile_s(cells: Cells) -> Column:
     """Return the seconds to compile, of which those of older versions may be missing."""
     unread = np.flatnonzero(np.isnan(cells.readings["compile_s"]) & cells.measured).tolist()
-    untimed = dict.fromkeys((row for row in unread if cells.cases[row].is_compiled), NOT_TIMED)
+    of_each = {cells.cases[row].compiler: cells.cases[row] for row in unread}
+    compiled = {compiler: case.is_compiled for compiler, case in of_each.items()}
+    untimed = dict.fromkeys((row for row in unread if compiled[cells.cases[row].compiler]), NOT_TIMED)
     column = reading(cells, "compile_s", untimed)
     column.by_definition[list(untimed)] = False
     return column
@@ -69,21 +71,20 @@ def cpu_reduction(panels: Panels) -> Column:
     cells = panels.cells
     own = cells.readings["cpu_percent"]
     identity = own[panels.identity]
-    inapplicable = same_reason(panels.is_identity(), INAPPLICABLE_TO_IDENTITY)
-    column = Column.empty(
-        len(cells.cases),
-        _unread_cpu(panels, own, identity)
-        | lacking_rows(panels, ("identity",), cells.measured)
-        | inapplicable
-        | unmeasured_rows(cells),
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # where identity used none, it is absent
+        reductions = 1 - own / identity
+    column = Column.exactly(
+        reductions,
+        *_unread_cpu(panels, own, identity),
+        lacking_rows(panels, ("identity",), cells.measured),
+        Same(panels.is_identity(), INAPPLICABLE_TO_IDENTITY),
+        unmeasured_rows(cells),
     )
     column.by_definition[panels.is_identity() & cells.measured] = True
-    rows = np.flatnonzero(column.present)
-    column.put(rows, _exactly(1 - own[rows] / identity[rows]))
     return column
 
 
-def _unread_cpu(panels: Panels, own: Floats, identity: Floats) -> dict[int, str]:
+def _unread_cpu(panels: Panels, own: Floats, identity: Floats) -> list[Mapping[int, str] | Same]:
     """Return why CPU time cannot be compared, for rows whose cells are both measured.
 
     Args:
@@ -95,20 +96,19 @@ def _unread_cpu(panels: Panels, own: Floats, identity: Floats) -> dict[int, str]
     idle = np.flatnonzero(has_identity & (identity == 0)).tolist()
     sizes = [panels.cells.cases[row].batch_size for row in idle]
     unread = UNREAD["cpu_percent"][0]
-    return (
-        same_reason(np.isnan(own), unread)
-        | {row: f"{IDENTITY} at batch size {size} used no CPU time" for row, size in zip(idle, sizes, strict=True)}
-        | same_reason(has_identity & np.isnan(identity), unread)
-    )
+    return [
+        Same(np.isnan(own), unread),
+        {row: f"{IDENTITY} at batch size {size} used no CPU time" for row, size in zip(idle, sizes, strict=True)},
+        Same(has_identity & np.isnan(identity), unread),
+    ]
 
 
 def costs(cells: Cells) -> dict[str, Column]:
     """Return the costs to serve, by name. Where they were not asked for, all are one column."""
     if cells.costs:
         return {name: _cost(cells, name) for name in COSTS}
-    every = range(len(cells.cases))
-    absent = dict.fromkeys(every, NOT_ASKED_FOR) | unmeasured_rows(cells)
-    return dict.fromkeys(COSTS, Column.empty(len(every), absent))
+    every = np.ones(len(cells.cases), dtype=np.bool_)
+    return dict.fromkeys(COSTS, Column.empty(len(every), Same(every, NOT_ASKED_FOR), unmeasured_rows(cells)))
 
 
 def _cost(cells: Cells, name: str) -> Column:
@@ -116,11 +116,7 @@ def _cost(cells: Cells, name: str) -> Column:
     every = range(len(cells.cases))
     found = [cells.costs[row][name] if row in cells.costs else NOT_ASKED_FOR for row in every]
     absent = {row: reason for row, reason in enumerate(found) if isinstance(reason, str)}
-    column = Column.empty(len(cells.cases), absent | unmeasured_rows(cells))
+    column = Column.empty(len(cells.cases), absent, unmeasured_rows(cells))
     rows = np.flatnonzero(column.present)
     column.put(rows, Estimates(*np.array([found[row] for row in rows], dtype=np.float64).reshape(-1, 3).T))
     return column
-
-
-def _exactly(values: Floats) -> Estimates:
-    return Estimates(values, values, values)
