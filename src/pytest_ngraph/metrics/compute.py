@@ -33,12 +33,24 @@ MOST_THREADS = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The content of `Metrics`, with the metrics of cases as columns: `by_name` has a row for each cell."""
+    """The content of `Metrics` as columns.
+
+    Attributes:
+        by_name: the metrics of cases, with a row for each cell.
+        spans: what spans several cells, with its metrics.
+        ranks: the numbers of rank inversions.
+    """
 
     cells: Cells
     by_name: Mapping[str, Column]
-    wider: tuple[Metric, ...]
+    spans: tuple[Curves | Stacks, ...]
+    ranks: tuple[Metric, ...]
     inversions: tuple[Inversion, ...]
+
+    @property
+    def wider(self) -> tuple[Metric, ...]:
+        """The metrics that span several cells."""
+        return (*(metric for span in self.spans for metric in span.metrics()), *self.ranks)
 
 
 def compute(records: Sequence[Record], extra: Iterable[Metric] = (), between: Between = IN_GENERAL) -> Metrics:
@@ -89,12 +101,11 @@ def columns_of(cells: Cells, between: Between = IN_GENERAL) -> Columns:
 
     with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
         deque(pool.map(work, panels.chunks()), maxlen=0)
-    wider = [metric for span in spans for metric in span.metrics()]
-    inversions = []
+    ranks, inversions = [], []
     for metric, found in rank_inversions(cells, between):
-        wider.append(metric)
+        ranks.append(metric)
         inversions += found
-    return Columns(cells, by_name, tuple(wider), tuple(inversions))
+    return Columns(cells, by_name, tuple(spans), tuple(ranks), tuple(inversions))
 
 
 def _check_own(metric: Metric) -> None:

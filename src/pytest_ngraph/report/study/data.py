@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from pytest_ngraph.costs import COSTS
@@ -86,7 +87,9 @@ class Study:
         newest = recorded.newest()
         machines = recorded.machines.filter(pl.col("key") == "fingerprint")["value"].unique().to_list()
         known = learned(recorded.times, between(machines))
-        cases = recorded.frame.select(list(columns.CASES))[newest]
+        are_all = len(newest) == recorded.frame.height and bool((np.diff(newest) > 0).all())
+        cases = recorded.frame.select(list(columns.CASES))
+        cases = cases if are_all else cases[newest]
         ids = cases["case"].to_list()
         kept = {case: recorded.profiles.get(int(row), {}) for case, row in zip(ids, newest, strict=True)}
         computed = columns_of(recorded.cells.take(newest), known)
@@ -94,12 +97,12 @@ class Study:
         return cls(
             cases=cases,
             by_case={name: each for name, each in computed.by_name.items() if has_costs or name not in COSTS},
-            wider=frames.metrics([*computed.wider, *own]),
+            wider=pl.concat([frames.wider(computed, cases), frames.metrics([*own])]),
             inversions=frames.inversions(computed.inversions),
             machines=recorded.machines,
             records=recorded.frame,
             rounds=recorded.rounds,
-            deviations=recorded.deviations[newest],
+            deviations=recorded.deviations if are_all else recorded.deviations[newest],
             loads=frames.loads(computed.cells),
             profiles={case: KeptProfile.from_dict(data) for case, data in kept.items() if "kernels" in data},
             unprofiled={case: data["problem"] for case, data in kept.items() if "problem" in data},

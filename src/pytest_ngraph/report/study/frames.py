@@ -10,9 +10,13 @@ import polars as pl
 
 from pytest_ngraph.case import Case, sizes_label
 from pytest_ngraph.metrics import DEFINITIONS, Inversion, Metric, Scope
+from pytest_ngraph.metrics.axes import BatchAxis
 from pytest_ngraph.metrics.cells import Cells, flattened
 from pytest_ngraph.metrics.column import Column
+from pytest_ngraph.metrics.compute import Columns
 from pytest_ngraph.metrics.load import SHOWN, percentiles_over_rate
+from pytest_ngraph.metrics.sampled import Bools
+from pytest_ngraph.metrics.stacks import Stacks
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns
 from pytest_ngraph.report.study.families import Architecture, architecture
@@ -124,6 +128,36 @@ def metrics(every: Sequence[Metric]) -> pl.DataFrame:
         "over": [metric.scope.over if isinstance(metric.scope, Scope) else "" for metric in every],
     }
     return pl.DataFrame(facts, schema=columns.METRICS, strict=False)
+
+
+def wider(computed: Columns, cases: pl.DataFrame) -> pl.DataFrame:
+    """Return the metrics that span several cases, with the columns of `columns.METRICS`, in the order of `Columns`.
+
+    Args:
+        cases: has a row for each cell.
+    """
+    parts = [metrics(computed.ranks)]
+    for span in reversed(computed.spans):
+        if isinstance(span, Stacks):
+            every = np.ones(len(span.members), dtype=np.bool_)
+            made = [("depth_slope", span.slope, every), ("depth_retention", span.retention, every)]
+            found = _in_turn(made, cases[span.members.firsts].with_columns(depth=pl.lit(None, pl.Int64)))
+        elif isinstance(span.axis, BatchAxis):
+            every = np.ones(len(span.members), dtype=np.bool_)
+            made = [("friction", span.exponent, every), ("friction_mitigation", span.mitigation, span.mitigated)]
+            found = _in_turn(made, cases[span.members.firsts].with_columns(batch_size=pl.lit(None, pl.Int64)))
+        else:
+            found = metrics([*span.metrics()])
+        parts.insert(0, found)
+    return pl.concat(parts)
+
+
+def _in_turn(made: Sequence[tuple[str, Column, Bools]], scopes: pl.DataFrame) -> pl.DataFrame:
+    """Return several metrics of each scope, one scope after another; the third of each says which scopes have it."""
+    parts = [
+        case_metric(name, column, scopes).with_row_index("row").filter(pl.Series(shown)) for name, column, shown in made
+    ]
+    return pl.concat(parts).sort("row", maintain_order=True).drop("row")
 
 
 def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
