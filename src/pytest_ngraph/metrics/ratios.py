@@ -71,8 +71,7 @@ def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
             columns[name].put(rows, ratio.compute(chunk, rows).estimates())
     rates = columns["rtr"].estimates
     present = chunk.rows[columns["ase"].present[chunk.rows]]
-    own = Estimates(rates.values[present], rates.lows[present], rates.highs[present])
-    columns["ase"].put(present, own.scaled(1 / chunk.panels.cells.batch_sizes[present]))
+    columns["ase"].put(present, rates.take(present).scaled(1 / chunk.panels.cells.batch_sizes[present]))
     for rows in in_cache(_missing_in(columns["break_even"], chunk)):
         columns["break_even"].put(rows, break_even(chunk, rows).estimates())
 

@@ -47,11 +47,9 @@ def times_reading(cells: Cells, column: Column, name: str) -> Column:
     """Return a metric times a value that was read once for each case."""
     factors = reading(cells, name)
     rows = np.flatnonzero(factors.present)
-    own = column.estimates
-    taken = Estimates(own.values[rows], own.lows[rows], own.highs[rows])
     product = Column.empty(len(cells.cases), factors.absent)
     product.by_definition[:] = factors.by_definition
-    product.put(rows, taken.scaled(factors.estimates.values[rows]))
+    product.put(rows, column.estimates.take(rows).scaled(factors.estimates.values[rows]))
     return product
 
 

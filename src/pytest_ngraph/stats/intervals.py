@@ -67,6 +67,10 @@ class Estimates:
     def __getitem__(self, row: int) -> Estimate:
         return Estimate(float(self.values[row]), float(self.lows[row]), float(self.highs[row]))
 
+    def take(self, rows: npt.NDArray[np.intp]) -> Estimates:
+        """Return these rows, in this order."""
+        return Estimates(self.values[rows], self.lows[rows], self.highs[rows])
+
     def scaled(self, factors: Floats) -> Estimates:
         """Return the estimates multiplied by positive factors."""
         return Estimates(self.values * factors, self.lows * factors, self.highs * factors)

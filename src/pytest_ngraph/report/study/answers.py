@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
 from pytest_ngraph.case import SERVING
 from pytest_ngraph.metrics.load import MAX_RATE
 from pytest_ngraph.report.answers import Answer, Candidate, answers
+from pytest_ngraph.report.study.columns import SCOPE
 from pytest_ngraph.report.study.data import Study
-from pytest_ngraph.report.study.figures.rows import named
+from pytest_ngraph.report.study.figures.rows import NETWORK as NETWORK_NAME
+from pytest_ngraph.report.study.figures.rows import PLACE, in_order
 from pytest_ngraph.report.study.sure import measured_as_a_whole, throughput
 
 NETWORK = ("device", "network", "precision")
@@ -31,22 +34,35 @@ class Answered(NamedTuple):
     of: dict[str, Any]
 
 
+_KNOWN: WeakKeyDictionary[Study, list[Answered]] = WeakKeyDictionary()
+"""The answers, which a table and the page show."""
+
+
 def answered(study: Study) -> list[Answered]:
     """Return the answers for each workload, device and precision, in the order of the figures.
 
     A workload of which a gate left out cases has none: who is fastest is not known.
     """
-    whole = measured_as_a_whole(named(_judged(study)), NETWORK)
+    if study not in _KNOWN:
+        _KNOWN[study] = _answered(study)
+    return _KNOWN[study]
+
+
+def _answered(study: Study) -> list[Answered]:
+    judged = _judged(study).with_row_index("of")
+    wanted = [*dict.fromkeys(("of", *SCOPE, *CANDIDATE, "outcome", "reason", "undeployable"))]
+    whole = measured_as_a_whole(in_order(study, judged.select(wanted)), NETWORK)
     rows = whole.filter(pl.col("throughput") > 0, pl.col("undeployable") == "")
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
-    best = rows[[answer.best.of for answer in found]]
+    best = judged[rows["of"][[answer.best.of for answer in found]]].drop("of")
+    best = best.with_columns(place=PLACE, network=NETWORK_NAME)
     return list(map(Answered, found, best.iter_rows(named=True)))
 
 
 def _judged(study: Study) -> pl.DataFrame:
     """Return the cases; as the throughput of those under load, their highest rate, and how steep it is."""
     cases = study.cases.with_columns(steepness=pl.lit(1.0))
-    if MAX_RATE not in study.by_case:
+    if MAX_RATE not in study.by_case or SERVING not in cases["objective"]:
         return cases
     known = study.by_case[MAX_RATE].steepness
     rates = study.metric(MAX_RATE).select("value", "low", "high")

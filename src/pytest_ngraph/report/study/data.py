@@ -117,6 +117,16 @@ class Study:
         of_cases = [frames.case_metric(name, each, self.cases) for name, each in self.by_case.items() if name in names]
         return pl.concat([*of_cases, self.wider.filter(pl.col("metric").is_in(names))])
 
+    def known(self, *names: str) -> pl.DataFrame:
+        """Return these metrics where they have a value."""
+        of_cases = [
+            frames.case_metric(name, each, self.cases, np.flatnonzero(~np.isnan(each.estimates.values)))
+            for name, each in self.by_case.items()
+            if name in names
+        ]
+        wider = self.wider.filter(pl.col("metric").is_in(names), pl.col("value").is_not_null())
+        return pl.concat([*of_cases, wider])
+
     @property
     def metrics(self) -> pl.DataFrame:
         """Every metric, with the columns of `columns.METRICS`."""

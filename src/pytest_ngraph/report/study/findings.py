@@ -15,13 +15,14 @@ from pytest_ngraph.metrics.text import with_interval
 from pytest_ngraph.report.study.columns import SCOPE
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.inversions import by_compiling, strongest_first
-from pytest_ngraph.report.study.figures.rows import compiled, named, of_metric
+from pytest_ngraph.report.study.figures.rows import compiled, of_cases, of_metric
 from pytest_ngraph.report.study.sure import RATES, as_good, is_sure, is_surely_above_one, measured_as_a_whole
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted, listed
 
 MOST = 4
 """Maximum number of places, compilers or reasons that a sentence names; the tables have the others."""
+THROUGHPUT = ("throughput", "throughput_low", "throughput_high")
 PROBLEM = 60
 """Maximum number of characters of a failure's reason."""
 
@@ -45,7 +46,8 @@ def findings(study: Study) -> list[Finding]:
 
 
 def _fastest(study: Study) -> Iterator[str]:
-    known = measured_as_a_whole(named(study.cases), ("place", "network", "batch_size"))
+    cases = of_cases(study, "outcome", "reason", *THROUGHPUT)
+    known = measured_as_a_whole(cases, ("place", "network", "batch_size"))
     ranked = _ranked(known, study.between)
     for place, own in _by_place(ranked):
         sure = own.filter("sure").partition_by("compiler", maintain_order=True)
@@ -105,7 +107,8 @@ def _reversed(study: Study) -> Iterator[str]:
 
 
 def _batching(study: Study) -> Iterator[str]:
-    reached = _saturated(named(study.measured), study.between)
+    rates = of_cases(study, "outcome", *THROUGHPUT)
+    reached = _saturated(rates.filter(pl.col("outcome") == "measured"), study.between)
     friction = of_metric(study, "friction")
     for place, own in _by_place(reached):
         stops = own.sort("stops", "compiler", descending=[True, False]).select("compiler", "stops").rows()
@@ -144,7 +147,7 @@ def _saturated(measured: pl.DataFrame, between: Between) -> pl.DataFrame:
 
 
 def _failing(study: Study) -> Iterator[str]:
-    counts = named(study.cases).group_by("place", "compiler", maintain_order=True).agg(
+    counts = of_cases(study, "outcome", "stable", "reason").group_by("place", "compiler", maintain_order=True).agg(
         failed=(pl.col("outcome") == "failed").sum(),
         unstable=((pl.col("outcome") == "measured") & ~pl.col("stable")).sum(),
         cases=(pl.col("outcome") != "skipped").sum(),

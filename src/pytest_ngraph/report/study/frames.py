@@ -15,7 +15,7 @@ from pytest_ngraph.metrics.cells import Cells, flattened
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.compute import Columns
 from pytest_ngraph.metrics.load import SHOWN, percentiles_over_rate
-from pytest_ngraph.metrics.sampled import Bools
+from pytest_ngraph.metrics.sampled import Bools, Rows
 from pytest_ngraph.metrics.stacks import Stacks
 from pytest_ngraph.record import Record
 from pytest_ngraph.report.study import columns
@@ -90,27 +90,26 @@ def deviations(batch_sizes: pl.Series, of: pl.DataFrame) -> pl.Series:
     return of.select(rows).join(found, on="row", how="left", maintain_order="left")["deviation"]
 
 
-def case_metric(name: str, column: Column, cases: pl.DataFrame) -> pl.DataFrame:
+def case_metric(name: str, column: Column, cases: pl.DataFrame, rows: Rows | None = None) -> pl.DataFrame:
     """Return a metric of cases, with the columns of `columns.METRICS`.
 
     Args:
         cases: has the same rows as the column.
+        rows: those to return, in their order; None for all.
     """
-    found = column.estimates
-    return (
-        cases.select(list(columns.SCOPE))
-        .with_columns(
-            pl.lit(name).alias("metric"),
-            pl.Series("value", found.values).fill_nan(None),
-            _bounded(found.lows, found.lows, found.highs).alias("low"),
-            _bounded(found.highs, found.lows, found.highs).alias("high"),
-            pl.Series("absent", column.absent.texts, pl.String)[column.absent.numbers],
-            pl.lit(DEFINITIONS[name].unit).alias("unit"),
-            pl.lit("").alias("against"),
-            pl.lit("").alias("over"),
-        )
-        .select(list(columns.METRICS))
-    )
+    found, numbers, scopes = column.estimates, column.absent.numbers, cases.select(list(columns.SCOPE))
+    if rows is not None:
+        found, numbers, scopes = found.take(rows), numbers[rows], scopes[rows]
+    return scopes.with_columns(
+        pl.lit(name).alias("metric"),
+        pl.Series("value", found.values).fill_nan(None),
+        _bounded(found.lows, found.lows, found.highs).alias("low"),
+        _bounded(found.highs, found.lows, found.highs).alias("high"),
+        pl.Series("absent", column.absent.texts, pl.String)[numbers],
+        pl.lit(DEFINITIONS[name].unit).alias("unit"),
+        pl.lit("").alias("against"),
+        pl.lit("").alias("over"),
+    ).select(list(columns.METRICS))
 
 
 def metrics(every: Sequence[Metric]) -> pl.DataFrame:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import altair as alt
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
@@ -10,6 +14,7 @@ from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.report.study.columns import SCOPE
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.families import ARCHITECTURES, SIZES
+from pytest_ngraph.report.study.frames import case_metric
 
 MOST_PANELS = 45
 """Maximum number of panels of a figure: the study's fifteen models on three devices."""
@@ -23,6 +28,8 @@ COMPARABLE = 0.25
 """Panels share an axis if the values of each would span at least this part of it."""
 DIGITS = 5
 """Significant digits of what is drawn, which keeps the page small."""
+
+_ORDERS: WeakKeyDictionary[Study, npt.NDArray[np.intp]] = WeakKeyDictionary()
 
 FAMILIES = tuple(dict.fromkeys(model.family for model in ARCHITECTURES.values()))
 
@@ -49,7 +56,29 @@ NETWORK = pl.concat_str(
 
 def of_metric(study: Study, metric: str) -> pl.DataFrame:
     """Return the rows of a metric that have a value, `named`."""
-    return named(study.metric(metric).filter(pl.col("value").is_not_null()))
+    column = study.by_case.get(metric)
+    if column is None:
+        return named(study.known(metric))
+    order = _order(study)
+    known = order[~np.isnan(column.estimates.values[order])]
+    return case_metric(metric, column, study.cases, known).with_columns(place=PLACE, network=NETWORK)
+
+
+def of_cases(study: Study, *columns: str) -> pl.DataFrame:
+    """Return the scope and these columns of all cases, `named`: all of their columns would take gigabytes."""
+    return in_order(study, study.cases.select([*dict.fromkeys((*SCOPE, *columns))]))
+
+
+def in_order(study: Study, cases: pl.DataFrame) -> pl.DataFrame:
+    """Return all cases of a study, or what was made of each, `named`."""
+    return cases[_order(study)].with_columns(place=PLACE, network=NETWORK)
+
+
+def _order(study: Study) -> npt.NDArray[np.intp]:
+    """Return the rows of the cases in the order of the figures, which each of them takes."""
+    if study not in _ORDERS:
+        _ORDERS[study] = named(study.cases.select(list(SCOPE)).with_row_index("row"))["row"].to_numpy().astype(np.intp)
+    return _ORDERS[study]
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:

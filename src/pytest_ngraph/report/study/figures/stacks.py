@@ -9,8 +9,8 @@ from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.rows import (
     in_panels,
-    named,
     of_blocks,
+    of_cases,
     of_metric,
     where_any,
 )
@@ -47,7 +47,9 @@ def memory_blocks(study: Study) -> Figure:
         f"one, {OVER}.",
     )
     memory = pl.coalesce("device_memory_bytes", "worker_memory_bytes") / MIB
-    rows = named(study.measured).with_columns(value=memory).filter(pl.col("value").is_not_null())
+    cases = of_cases(study, "outcome", "device_memory_bytes", "worker_memory_bytes")
+    measured = cases.filter(pl.col("outcome") == "measured")
+    rows = measured.with_columns(value=memory).filter(pl.col("value").is_not_null())
     return _drawn(figure, study, rows.with_columns(low="value", high="value"), "MiB", f"{NEEDS}, with its memory")
 
 

@@ -119,7 +119,7 @@ def _counts(study: Study, found: Sequence[Answered]) -> Iterator[tuple[str, str,
 
 
 def _workloads(study: Study, found: Sequence[Answered]) -> list[Workload]:
-    speedups = study.metric("speedup").filter(pl.col("value").is_not_null())
+    speedups = study.known("speedup")
     gains = {tuple(row[:-1]): row[-1] for row in speedups.select(*CELL, "value").iter_rows()}
     rows: dict[tuple[str, str], list[Choice]] = {}
     for each in found:

@@ -43,7 +43,7 @@ def compile_times(study: Study) -> Table:
 
 def break_even(study: Study) -> Table:
     keys = [*NETWORK, "compiler", "batch_size"]
-    paid = study.metric("break_even").filter(pl.col("value").is_not_null())
+    paid = study.known("break_even")
     costs = study.cases.select(*keys, "compile_s", "throughput")
     rows = paid.join(costs, on=keys, nulls_equal=True, maintain_order="left").select(
         *keys,

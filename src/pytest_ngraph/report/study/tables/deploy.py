@@ -14,7 +14,7 @@ CHOSEN = ("compiler", "batch_size", "objective", "latency_s", "throughput")
 
 
 def deploy(study: Study) -> Table:
-    speedups = study.metric("speedup").select(*NETWORK, "compiler", "batch_size", pl.col("value").alias("speedup"))
+    speedups = study.known("speedup").select(*NETWORK, "compiler", "batch_size", pl.col("value").alias("speedup"))
     rows = _choices(study).join(
         speedups, on=[*NETWORK, "compiler", "batch_size"], how="left", nulls_equal=True, maintain_order="left"
     )

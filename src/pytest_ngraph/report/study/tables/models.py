@@ -12,7 +12,8 @@ COUNTS = ("parameters", "mult_adds", "flops")
 
 
 def architectures(study: Study) -> Table:
-    models = study.cases.filter(pl.col("depth").is_null(), pl.any_horizontal(pl.col(COUNTS).is_not_null()))
+    cases = study.cases.select("label", "width", "sizes", "style", "depth", *COUNTS)
+    models = cases.filter(pl.col("depth").is_null(), pl.any_horizontal(pl.col(COUNTS).is_not_null()))
     counted = models.group_by("label", "width", "sizes", maintain_order=True).agg(
         pl.col("style").first(), *(pl.col(count).drop_nulls().first() for count in COUNTS)
     )
@@ -36,7 +37,8 @@ def architectures(study: Study) -> Table:
 
 
 def blocks(study: Study) -> Table:
-    depths = study.cases.filter(pl.col("depth").is_not_null(), pl.col("parameters").is_not_null())
+    cases = study.cases.select("label", "width", "sizes", "style", "depth", *COUNTS)
+    depths = cases.filter(pl.col("depth").is_not_null(), pl.col("parameters").is_not_null())
     stacks = depths.group_by("label", "width", "sizes", maintain_order=True).agg(
         pl.col("style").first(),
         pl.col("depth").n_unique().alias("depths"),

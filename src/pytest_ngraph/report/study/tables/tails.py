@@ -24,7 +24,7 @@ def tails(study: Study) -> Table:
 
 def percentiles(study: Study) -> pl.DataFrame:
     """Return a row for each case with a percentile: all of them, the interval of p99, and the tail."""
-    known = study.metric(*PERCENTILES).filter(pl.col("value").is_not_null())
+    known = study.known(*PERCENTILES)
     rows = known.select(CASE).unique(maintain_order=True)
     for name in PERCENTILES:
         own = known.filter(pl.col("metric") == name).select(
