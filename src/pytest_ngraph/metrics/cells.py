@@ -14,7 +14,7 @@ import numpy as np
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.costs import COSTS, Costs
 from pytest_ngraph.load import Load
-from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
+from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled, in_cache
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import FEWEST_ROUNDS, Estimate, Estimates, Floats, intervals_of_rounds
 from pytest_ngraph.stats.bootstrap import DRAWS, bootstrap_medians_of_each
@@ -23,6 +23,8 @@ READINGS = (
     "compile_s", "score", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens"
 )  # fmt: skip
 """What is read once of a record, not sampled (`Record.reading`)."""
+AT_ONCE = 1024
+"""Cases whose samples are looked at at a time: what is computed of them takes several times their memory."""
 NO_CALLS: Floats = np.empty(0)
 UNCHANGED = "was not measured: it is unchanged"
 """Why a case that a gate left out has no measurement."""
@@ -162,11 +164,11 @@ class Cells:
         return np.cumsum(self.rounds) - self.rounds
 
     def _of_equal_rounds(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
-        """Yield groups of rows with equally many rounds, and their samples, shape (n, rounds)."""
+        """Yield groups of rows with equally many rounds, `AT_ONCE` or fewer, and their samples, shape (n, rounds)."""
         counts = self.rounds[rows]
         for count in np.unique(counts):
-            own = rows[counts == count]
-            yield own, self.samples[self._begins[own, None] + np.arange(count)]
+            for own in in_cache(rows[counts == count], AT_ONCE):
+                yield own, self.samples[self._begins[own, None] + np.arange(count)]
 
 
 def _costs(serving: Costs) -> dict[str, Cost]:

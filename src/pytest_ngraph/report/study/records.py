@@ -15,6 +15,8 @@ ROUND = ("run", *SCOPE, "round", "iterations", "elapsed_s")
 """The columns of `records.csv`."""
 AT_ONCE = 5_000
 """Records whose rounds are in memory at a time."""
+GROUP = 20_000
+"""Records that `records.parquet` has in a group of rows: those of a group are in memory until it is written."""
 
 
 def write(study: Study, folder: Path) -> list[Path]:
@@ -56,7 +58,7 @@ def _write_parquet(frames: Iterator[pl.DataFrame], path: Path) -> None:
             raise
 
     try:
-        register_io_source(source, schema=RECORDS | ROUNDS).sink_parquet(path)
+        register_io_source(source, schema=RECORDS | ROUNDS).sink_parquet(path, row_group_size=GROUP)
     except pl.exceptions.PolarsError:
         if raised:
             raise raised[0] from None
