@@ -1,9 +1,13 @@
-"""Garbage collection is turned off in a block."""
+"""Garbage collection is turned off in a block, and memory is given back."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +61,19 @@ def test_what_a_forked_worker_shares_stays_frozen() -> None:
     with garbage.with_little_garbage_collection():
         assert gc.get_freeze_count() == shared
     assert gc.get_freeze_count() == shared
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_between_blocks_is_given_back() -> None:
+    def resident_mib() -> float:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    if not hasattr(ctypes.CDLL(None), "malloc_trim"):
+        pytest.skip("another C library than glibc")
+    blocks = [bytes([1]) * 50_000 for _ in range(4000)]
+    lasting = blocks[::100]
+    blocks.clear()
+    before = resident_mib()
+    garbage.give_back_memory()
+    assert resident_mib() < before - 100
+    assert len(lasting) == 40

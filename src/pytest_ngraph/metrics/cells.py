@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import chain
 
 import numpy as np
 
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.costs import COSTS, Costs
 from pytest_ngraph.load import Load
-from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled, in_cache
+from pytest_ngraph.metrics.sampled import Bools, Growing, Rows, Sampled, in_cache
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import FEWEST_ROUNDS, Estimate, Estimates, Floats, intervals_of_rounds
 from pytest_ngraph.stats.bootstrap import DRAWS, bootstrap_medians_of_each
@@ -88,26 +89,35 @@ class Cells:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """Return the rows of all parts, one part after another."""
-        begins = list(accumulate((len(part.cases) for part in parts), initial=0))
+    def joined(cls, parts: Iterable[Cells]) -> Cells:
+        """Return the rows of all parts, one part after another. Parts may come from a generator, and are not kept."""
+        samples, arrays = Growing(), defaultdict[str, list[Floats]](list)
+        rounds, seeds = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+        cases, sessions, problems, calls = list[Case](), list[str](), list[str](), list[Floats]()
+        costs, loads = dict[int, Mapping[str, Cost]](), dict[int, Load]()
+        for part in parts:
+            costs |= {len(cases) + row: own for row, own in part.costs.items()}
+            loads |= {len(cases) + row: own for row, own in part.loads.items()}
+            cases += part.cases
+            sessions += part.sessions
+            problems += part.problems
+            calls += part.calls
+            samples.add(part.samples)
+            rounds.append(part.rounds)
+            seeds.append(part.seeds)
+            for name in READINGS:
+                arrays[name].append(part.readings[name])
         return cls(
-            cases=[case for part in parts for case in part.cases],
-            sessions=[session for part in parts for session in part.sessions],
-            problems=[problem for part in parts for problem in part.problems],
-            samples=np.concatenate([np.empty(0), *(part.samples for part in parts)]),
-            rounds=np.concatenate([np.empty(0, dtype=np.intp), *(part.rounds for part in parts)]),
-            seeds=np.concatenate([np.empty(0, dtype=np.intp), *(part.seeds for part in parts)]),
-            calls=[calls for part in parts for calls in part.calls],
-            readings={
-                name: np.concatenate([np.empty(0), *(part.readings[name] for part in parts)]) for name in READINGS
-            },
-            costs={
-                begin + row: own for begin, part in zip(begins, parts, strict=False) for row, own in part.costs.items()
-            },
-            loads={
-                begin + row: own for begin, part in zip(begins, parts, strict=False) for row, own in part.loads.items()
-            },
+            cases=cases,
+            sessions=sessions,
+            problems=problems,
+            samples=samples.whole(),
+            rounds=np.concatenate(rounds),
+            seeds=np.concatenate(seeds),
+            calls=calls,
+            readings={name: np.concatenate([np.empty(0), *arrays[name]]) for name in READINGS},
+            costs=costs,
+            loads=loads,
         )
 
     def take(self, rows: Rows) -> Cells:

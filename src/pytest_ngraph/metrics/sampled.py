@@ -19,6 +19,10 @@ AT_ONCE = 64
 """Statistics that are computed at a time, where that is possible: their draws fit a core's cache."""
 
 
+GROWTH = 16
+"""A growing array has room for one of so many more values."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
     """n statistics with their bootstrap draws.
@@ -77,3 +81,24 @@ def in_cache(rows: Rows, at_once: int = AT_ONCE) -> Iterator[Rows]:
     """Yield the rows, this many at a time."""
     for begin in range(0, len(rows), at_once):
         yield rows[begin : begin + at_once]
+
+
+class Growing:
+    """An array to which values are added, without having all of them twice."""
+
+    def __init__(self) -> None:
+        self._values: Floats = np.empty(0)
+        self._count = 0
+
+    def add(self, values: Floats) -> None:
+        """Add values behind those before."""
+        count = self._count + len(values)
+        if count > len(self._values):
+            self._values.resize(count + count // GROWTH, refcheck=False)
+        self._values[self._count : count] = values
+        self._count = count
+
+    def whole(self) -> Floats:
+        """Return all values. No more are added."""
+        self._values.resize(self._count, refcheck=False)
+        return self._values

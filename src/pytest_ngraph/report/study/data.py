@@ -21,6 +21,7 @@ from pytest_ngraph.report.study import columns, frames
 from pytest_ngraph.report.study.recorded import Recorded
 from pytest_ngraph.report.study.rounds import Rounds
 from pytest_ngraph.report.study.sides import Sides
+from pytest_ngraph.system.garbage import give_back_memory
 from pytest_ngraph.wording import counted
 
 if TYPE_CHECKING:
@@ -84,16 +85,18 @@ class Study:
             sides: two runs or devices to compare.
         """
         recorded, earlier = Recorded.of(runs), Recorded.of(before)
+        give_back_memory()
         newest = recorded.newest()
         machines = recorded.machines.filter(pl.col("key") == "fingerprint")["value"].unique().to_list()
         known = learned(recorded.times, between(machines))
         are_all = len(newest) == recorded.frame.height and bool((np.diff(newest) > 0).all())
         cases = recorded.frame.select(list(columns.CASES))
         cases = cases if are_all else cases[newest]
-        ids = cases["case"].to_list()
-        kept = {case: recorded.profiles.get(int(row), {}) for case, row in zip(ids, newest, strict=True)}
+        places = np.flatnonzero(np.isin(newest, list(recorded.profiles))).tolist()
+        kept = {cases["case"][place]: recorded.profiles[int(newest[place])] for place in places}
         computed = columns_of(recorded.cells.take(newest), known)
         has_costs = bool(computed.cells.costs)
+        give_back_memory()
         return cls(
             cases=cases,
             by_case={name: each for name, each in computed.by_name.items() if has_costs or name not in COSTS},

@@ -22,6 +22,7 @@ from pytest_ngraph.wording import counted, listed
 
 MOST = 4
 """Maximum number of places, compilers or reasons that a sentence names; the tables have the others."""
+CELL = ("place", "network", "batch_size", "compiler")
 THROUGHPUT = ("throughput", "throughput_low", "throughput_high")
 PROBLEM = 60
 """Maximum number of characters of a failure's reason."""
@@ -46,9 +47,9 @@ def findings(study: Study) -> list[Finding]:
 
 
 def _fastest(study: Study) -> Iterator[str]:
-    cases = of_cases(study, "outcome", "reason", *THROUGHPUT)
-    known = measured_as_a_whole(cases, ("place", "network", "batch_size"))
-    ranked = _ranked(known, study.between)
+    cases = of_cases(study, "outcome", "reason", *THROUGHPUT).select(*CELL, "outcome", "reason", *THROUGHPUT)
+    ranked = _ranked(measured_as_a_whole(cases, ("place", "network", "batch_size")), study.between)
+    del cases
     for place, own in _by_place(ranked):
         sure = own.filter("sure").partition_by("compiler", maintain_order=True)
         undecided = own.height - sum(cells.height for cells in sure)
@@ -107,8 +108,9 @@ def _reversed(study: Study) -> Iterator[str]:
 
 
 def _batching(study: Study) -> Iterator[str]:
-    rates = of_cases(study, "outcome", *THROUGHPUT)
+    rates = of_cases(study, "outcome", *THROUGHPUT).select(*CELL, "outcome", *THROUGHPUT)
     reached = _saturated(rates.filter(pl.col("outcome") == "measured"), study.between)
+    del rates
     friction = of_metric(study, "friction")
     for place, own in _by_place(reached):
         stops = own.sort("stops", "compiler", descending=[True, False]).select("compiler", "stops").rows()

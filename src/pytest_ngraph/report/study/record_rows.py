@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,18 +55,29 @@ class RecordRows:
         return self.frame["device"].unique(maintain_order=True).to_list()
 
     @classmethod
-    def joined(cls, parts: list[RecordRows]) -> RecordRows:
-        """Return the rows of all parts, one part after another. The list is empty then: else all are held twice."""
+    def joined(cls, parts: Iterable[RecordRows]) -> RecordRows:
+        """Return the rows of all parts, one part after another. Parts may come from a generator, and are not kept."""
         profiles: dict[int, dict[str, Any]] = {}
         conditions = list[str]()
-        for part in parts:
-            profiles |= {len(conditions) + row: profile for row, profile in part.profiles.items()}
-            conditions += part.conditions
-        frame = pl.concat([pl.DataFrame(schema=columns.RECORDS), *(part.frame for part in parts)])
-        deviations = pl.concat([pl.Series(dtype=pl.Float64), *(part.deviations for part in parts)])
-        rounds = Rounds.joined([part.rounds for part in parts])
-        cells = Cells.joined([part.cells for part in parts])
-        parts.clear()
+        frame, deviations = [pl.DataFrame(schema=columns.RECORDS)], [pl.Series(dtype=pl.Float64)]
+        rounds = list[Rounds]()
+
+        def cells() -> Iterator[Cells]:
+            """Yield the cells of each part, when everything else of it was added."""
+            for part in parts:
+                profiles.update({len(conditions) + row: profile for row, profile in part.profiles.items()})
+                conditions.extend(part.conditions)
+                frame.append(part.frame)
+                deviations.append(part.deviations)
+                rounds.append(part.rounds)
+                yield part.cells
+
+        joined = Cells.joined(cells())
         return cls(
-            frame=frame, rounds=rounds, deviations=deviations, cells=cells, conditions=conditions, profiles=profiles
+            frame=pl.concat(frame),
+            rounds=Rounds.joined(rounds),
+            deviations=pl.concat(deviations),
+            cells=joined,
+            conditions=conditions,
+            profiles=profiles,
         )

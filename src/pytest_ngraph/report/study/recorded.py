@@ -52,19 +52,20 @@ class Recorded:
         Of records begun at the same time, the one of the earlier run comes first.
         """
         digests, planned = Conditions(), set[str]()
-        parts, machines = [], [pl.DataFrame(schema=columns.MACHINES)]
-        for each in runs:
-            if isinstance(each, Outline):
-                run, made = each.run, kept.read(each, digests)
-            else:
-                run, made = each, kept.made_of(iter(each.records), digests)
-            own = list(made)
-            parts += own
-            devices = dict.fromkeys(device for rows in own for device in rows.devices)
-            machines.append(frames.machine(run, devices))
-            if not run.whole:
-                planned |= run.planned
-        joined = RecordRows.joined(parts)
+        machines = [pl.DataFrame(schema=columns.MACHINES)]
+
+        def parts() -> Iterator[RecordRows]:
+            for each in runs:
+                run = each.run if isinstance(each, Outline) else each
+                devices: dict[str, None] = {}
+                for rows in _rows(each, digests):
+                    devices |= dict.fromkeys(rows.devices)
+                    yield rows
+                machines.append(frames.machine(run, devices))
+                if not run.whole:
+                    planned.update(run.planned)
+
+        joined = RecordRows.joined(parts())
         frame, cells = joined.frame, joined.cells
         order = np.argsort(frame["started_at"].to_numpy(), kind="stable")
         ordered = cells.take(order)
@@ -79,7 +80,7 @@ class Recorded:
             profiles={
                 row: joined.profiles[place] for row, place in enumerate(order.tolist()) if place in joined.profiles
             },
-            unmeasured=len(planned.difference(frame["case"])),
+            unmeasured=len(planned.difference(frame["case"])) if planned else 0,
         )
 
     def newest(self) -> Rows:
@@ -101,3 +102,7 @@ def _times(frame: pl.DataFrame, cells: Cells, conditions: Sequence[str]) -> Iter
     for case, own, run, latency_s, rounds in rows:
         if own and latency_s is not None and rounds >= FEWEST_ROUNDS and counts[case] > 1:
             yield Timed(case, own, run, math.log(latency_s))
+
+
+def _rows(run: Run | Outline, digests: Conditions) -> Iterator[RecordRows]:
+    return kept.read(run, digests) if isinstance(run, Outline) else kept.made_of(iter(run.records), digests)

@@ -54,18 +54,18 @@ def memory_blocks(study: Study) -> Figure:
 
 
 def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, title: str, missing: str = NEEDS) -> Figure:
-    blocks = of_blocks(rows)
-    if blocks.is_empty():
+    rows = of_blocks(rows)
+    if rows.is_empty():
         return figure.without(missing)
-    axis = next((name for name in AXES if blocks[name].drop_nulls().n_unique() > 1), "batch_size")
+    axis = next((name for name in AXES if rows[name].drop_nulls().n_unique() > 1), "batch_size")
     parts = [
         where_any(f", {word} {{}}", name)
         for name, word in (("depth", "depth"), ("width", "width"), ("batch_size", "batch"))
         if name != axis
     ]
-    apart = blocks.with_columns(apart=pl.concat_str(*parts, where_any(", {}", "sizes"))).sort(
+    rows = rows.with_columns(apart=pl.concat_str(*parts, where_any(", {}", "sizes"))).sort(
         "place", "label", *(name for name in AXES if name != axis), "sizes", axis, maintain_order=True
     )
-    panelled = in_panels(apart, "{}{} on {}", "label", "apart", "place")
+    rows = in_panels(rows, "{}{} on {}", "label", "apart", "place")
     by = "batch_size" if axis != "batch_size" else "width"
-    return panels.drawn(figure, study, panelled, panels.steps(axis, AXES[axis]), title, by=by)
+    return panels.drawn(figure, study, rows, panels.steps(axis, AXES[axis]), title, by=by)
