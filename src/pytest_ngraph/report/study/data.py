@@ -27,6 +27,7 @@ from pytest_ngraph.wording import counted
 if TYPE_CHECKING:
     from pytest_ngraph.metrics import Metric
     from pytest_ngraph.metrics.column import Column
+    from pytest_ngraph.metrics.sampled import Rows
     from pytest_ngraph.store import Outline, Run
 
 
@@ -120,10 +121,15 @@ class Study:
         of_cases = [frames.case_metric(name, each, self.cases) for name, each in self.by_case.items() if name in names]
         return pl.concat([*of_cases, self.wider.filter(pl.col("metric").is_in(names))])
 
+    def rows_with(self, name: str) -> Rows:
+        """Return the rows of `cases` that have a value of a metric."""
+        column = self.by_case.get(name)
+        return np.empty(0, dtype=np.intp) if column is None else np.flatnonzero(~np.isnan(column.estimates.values))
+
     def known(self, *names: str) -> pl.DataFrame:
         """Return these metrics where they have a value."""
         of_cases = [
-            frames.case_metric(name, each, self.cases, np.flatnonzero(~np.isnan(each.estimates.values)))
+            frames.case_metric(name, each, self.cases, self.rows_with(name))
             for name, each in self.by_case.items()
             if name in names
         ]

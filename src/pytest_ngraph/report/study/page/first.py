@@ -120,7 +120,9 @@ def _counts(study: Study, found: Sequence[Answered]) -> Iterator[tuple[str, str,
 
 def _workloads(study: Study, found: Sequence[Answered]) -> list[Workload]:
     speedups = study.known("speedup")
-    gains = {tuple(row[:-1]): row[-1] for row in speedups.select(*CELL, "value").iter_rows()}
+    wanted = pl.DataFrame([[each.of[name] for name in CELL] for each in found], _schema_of(study), orient="row")
+    own = speedups.select(*CELL, "value").join(wanted, on=CELL, how="semi", nulls_equal=True)
+    gains = {tuple(row[:-1]): row[-1] for row in own.iter_rows()}
     rows: dict[tuple[str, str], list[Choice]] = {}
     for each in found:
         of = each.of
@@ -128,6 +130,11 @@ def _workloads(study: Study, found: Sequence[Answered]) -> list[Workload]:
         choice = _choice(each, gains.get(tuple(of[name] for name in CELL)) if is_of_calls else None)
         rows.setdefault((of["network"], _place(of)), []).append(choice)
     return [Workload(network, place, choices) for (network, place), choices in rows.items()]
+
+
+def _schema_of(study: Study) -> pl.Schema:
+    """Return the types of the columns that identify a case."""
+    return study.cases.select(CELL).schema
 
 
 def _choice(found: Answered, gain: float | None) -> Choice:

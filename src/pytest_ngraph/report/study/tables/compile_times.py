@@ -44,8 +44,8 @@ def compile_times(study: Study) -> Table:
 def break_even(study: Study) -> Table:
     keys = [*NETWORK, "compiler", "batch_size"]
     paid = study.known("break_even")
-    costs = study.cases.select(*keys, "compile_s", "throughput")
-    rows = paid.join(costs, on=keys, nulls_equal=True, maintain_order="left").select(
+    costs = study.cases.select("compile_s", "throughput")[study.rows_with("break_even")]
+    rows = pl.concat([paid, costs], how="horizontal").select(
         *keys,
         "compile_s",
         pl.col("value").alias("break_even_samples"),

@@ -14,10 +14,10 @@ CHOSEN = ("compiler", "batch_size", "objective", "latency_s", "throughput")
 
 
 def deploy(study: Study) -> Table:
-    speedups = study.known("speedup").select(*NETWORK, "compiler", "batch_size", pl.col("value").alias("speedup"))
-    rows = _choices(study).join(
-        speedups, on=[*NETWORK, "compiler", "batch_size"], how="left", nulls_equal=True, maintain_order="left"
-    )
+    case, choices = [*NETWORK, "compiler", "batch_size"], _choices(study)
+    speedups = study.known("speedup").select(*case, pl.col("value").alias("speedup"))
+    own = speedups.join(choices, on=case, how="semi", nulls_equal=True)
+    rows = choices.join(own, on=case, how="left", nulls_equal=True, maintain_order="left")
     return Table.of(
         "deploy",
         "Which should I deploy?",
