@@ -23,11 +23,18 @@ NETWORK = ("device", "network", "precision")
 CANDIDATE = ("compiler", "batch_size", "objective", "throughput", "throughput_low", "throughput_high", "steepness")
 
 
+SHOWN = (
+    "latency_s", "throughput", "stable", "compile_s", "cold_start_s", "worker_memory_bytes", "device_memory_bytes",
+    "serving_memory_bytes", "artifact_bytes", "install_bytes", "agreement_error",
+)  # fmt: skip
+"""What is shown of the best case."""
+
+
 class Answered(NamedTuple):
     """An answer, whose candidates are known by the numbers of their rows.
 
     Attributes:
-        of: the row of the best case: the columns of `Study.cases`, `place` and `network`.
+        of: the row of the best case: its scope, the columns `SHOWN`, `place` and `network`.
     """
 
     answer: Answer[int]
@@ -54,7 +61,7 @@ def _answered(study: Study) -> list[Answered]:
     whole = measured_as_a_whole(in_order(study, judged.select(wanted)), NETWORK)
     rows = whole.filter(pl.col("throughput") > 0, pl.col("undeployable") == "")
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
-    best = judged[rows["of"][[answer.best.of for answer in found]]].drop("of")
+    best = judged.select(*SCOPE, *SHOWN)[rows["of"][[answer.best.of for answer in found]]]
     best = best.with_columns(place=PLACE, network=NETWORK_NAME)
     return list(map(Answered, found, best.iter_rows(named=True)))
 

@@ -89,7 +89,7 @@ def _ranked(measured: pl.DataFrame, between: Between) -> pl.DataFrame:
         )
         .filter(pl.col("sure").list.len() > 1)
     )
-    sure = [is_sure(rates, between) for rates in found["sure"].to_list()]
+    sure = [is_sure(rates, between) for (rates,) in found.select("sure").iter_rows()]
     return found.with_columns(pl.Series("sure", sure, dtype=pl.Boolean))
 
 
