@@ -57,7 +57,7 @@ def answered(study: Study) -> list[Answered]:
 
 def _answered(study: Study) -> list[Answered]:
     judged = _judged(study).with_row_index("of")
-    wanted = [*dict.fromkeys(("of", *SCOPE, *CANDIDATE, "outcome", "reason", "undeployable"))]
+    wanted = [*dict.fromkeys(("of", *SCOPE, *CANDIDATE, "session", "outcome", "reason", "undeployable"))]
     whole = measured_as_a_whole(in_order(study, judged.select(wanted)), NETWORK)
     rows = whole.filter(pl.col("throughput") > 0, pl.col("undeployable") == "")
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]

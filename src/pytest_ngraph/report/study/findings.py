@@ -23,7 +23,7 @@ from pytest_ngraph.wording import counted, listed
 MOST = 4
 """Maximum number of places, compilers or reasons that a sentence names; the tables have the others."""
 CELL = ("place", "network", "batch_size", "compiler")
-THROUGHPUT = ("throughput", "throughput_low", "throughput_high")
+RATE = ("throughput", "throughput_low", "throughput_high", "session")
 PROBLEM = 60
 """Maximum number of characters of a failure's reason."""
 
@@ -47,7 +47,7 @@ def findings(study: Study) -> list[Finding]:
 
 
 def _fastest(study: Study) -> Iterator[str]:
-    cases = of_cases(study, "outcome", "reason", *THROUGHPUT).select(*CELL, "outcome", "reason", *THROUGHPUT)
+    cases = of_cases(study, "outcome", "reason", *RATE).select(*CELL, "outcome", "reason", *RATE)
     ranked = _ranked(measured_as_a_whole(cases, ("place", "network", "batch_size")), study.between)
     del cases
     for place, own in _by_place(ranked):
@@ -108,7 +108,7 @@ def _reversed(study: Study) -> Iterator[str]:
 
 
 def _batching(study: Study) -> Iterator[str]:
-    rates = of_cases(study, "outcome", *THROUGHPUT).select(*CELL, "outcome", *THROUGHPUT)
+    rates = of_cases(study, "outcome", *RATE).select(*CELL, "outcome", *RATE)
     reached = _saturated(rates.filter(pl.col("outcome") == "measured"), study.between)
     del rates
     friction = of_metric(study, "friction")
