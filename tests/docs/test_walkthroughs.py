@@ -46,7 +46,8 @@ def following_here(
         program, *arguments = shlex.split(command)
         assert program == "pytest"
         monkeypatch.chdir(project)
-        ran = pytester.runpytest_inprocess(*arguments)
+        with plain.importable(project):
+            ran = pytester.runpytest_inprocess(*arguments)
         if ran.ret != wanted:
             raise follow.PageFails(f"{command}ended with {ran.ret}, not with {wanted}:\n{ran.stdout}")
         return str(ran.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,9 +41,14 @@ def put_into(project: Path) -> None:
 
 @contextmanager
 def importable(project: Path) -> Iterator[None]:
-    """Have this process import from a project, and find what is registered there."""
+    """Have this process import from a project, and find what is registered there.
+
+    Its modules replace those of the same names that other tests have imported.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(project)
+        for file in project.glob("*.py"):
+            patch.delitem(sys.modules, file.stem, raising=False)
         for cached in REMEMBERED:
             cached.cache_clear()
         yield

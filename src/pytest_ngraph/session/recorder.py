@@ -92,15 +92,11 @@ class Recorder:
 
         Returns whether it is. A run without this entry counts as one that died.
         """
-        from pytest_ngraph.report.study import keep_rows
-        from pytest_ngraph.store.outline import rows_path
-
         whole = whole and not self.unsaved and self._is_covered
         if self._journal is not None:
             with suppress(StoreError):
                 self._journal.end(whole=whole)
-            if rows_path(self._journal.path).exists():
-                keep_rows(self._journal.path)
+            _keep_last_rows(self._journal)
         return whole
 
     @property
@@ -115,3 +111,12 @@ class Recorder:
         journal = self._resumed.journal if self._resumed else self._journal
         if journal is not None:
             journal.close()
+
+
+def _keep_last_rows(journal: Journal) -> None:
+    """Keep the rows of the last records of a run that is so long that those before them are kept."""
+    from pytest_ngraph.report.study import keep_rows
+    from pytest_ngraph.store.outline import rows_path
+
+    if rows_path(journal.path).exists():
+        keep_rows(journal.path)

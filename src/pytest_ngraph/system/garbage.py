@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 from collections.abc import Iterator
@@ -48,5 +47,7 @@ def with_little_garbage_collection() -> Iterator[None]:
 
 def give_back_memory() -> None:
     """Give memory back to the system that was freed and that the C library keeps, as glibc's does between blocks."""
+    import ctypes  # a collecting pytest imports this file, and needs none
+
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
