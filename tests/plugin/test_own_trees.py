@@ -114,7 +114,7 @@ def test_a_change_of_the_input_values_alone_is_measured(pytester: pytest.Pyteste
     gate(pytester)
     assert "same graph, weights and inputs" in (pytester.path / "summary.json").read_text()
     np.savez(repository.root / "net.npz", x=np.full((8, 4), 2, np.float32))
-    _, properties = gate(pytester)
+    _, properties = gate(pytester, "--ngraph-margin=25%")  # calls of microseconds, on a busy machine
     assert properties["test_speed[net.onnx-identity-b8-cpu]"]["ngraph_verdict"] in ("unchanged", "inconclusive")
     assert "same graph, weights and inputs" not in (pytester.path / "summary.json").read_text()
 
