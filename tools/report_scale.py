@@ -92,7 +92,9 @@ def main() -> None:
 
 @contextmanager
 def kept(folder: Path | None) -> Iterator[Path]:
-    """Yield a folder for stores: this one, or one that is removed afterwards."""
+    """Yield a folder for stores: this one, which is made where it is missing, or one that is removed afterwards."""
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         yield folder or Path(scratch)
 
