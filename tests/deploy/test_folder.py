@@ -47,7 +47,7 @@ def test_a_script_that_hangs_is_killed(tmp_path: Path) -> None:
     with pytest.raises(
         NgraphError, match=r"^net-mine is compiled, .* fails its check, .*: it took longer than 0\.2 s$"
     ):
-        folder._run(place, "net-mine", 0.2)
+        folder._check(place, "net-mine", 0.2)
 
 
 def test_what_libraries_print_is_no_type_of_an_output(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_an_empty_folder_may_be_a_file_system_of_its_own(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(Path, "rename", renamed)
     monkeypatch.setattr(folder, "deploying", deploying)
-    answers: dict[str, Any] = {"_run": "", "_costs": None, "readme": "", "variables_of": {}, "throughput_in": 1.0}
+    answers: dict[str, Any] = {"_check": "", "_costs": None, "readme": "", "variables_of": {}, "throughput_in": 1.0}
     answers["_as_answered"] = SimpleNamespace(serving=SimpleNamespace(streams=1))
     for name, answer in answers.items():
         monkeypatch.setattr(folder, name, lambda *_, answer=answer: answer)

@@ -64,39 +64,27 @@ def test_an_object_that_is_the_same_after_each_call_stays(how: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("how", "written", "state"),
+    ("net", "how", "written", "state"),
     [
-        ("counts", ("calls",), ()),
-        ("fills once", (), ()),
-        ("keeps what it has seen", (), ()),
-        ("fills", ("padded",), ()),
-        ("fills a part", ("padded",), ("padded",)),
-        ("fills a part of an attribute", ("attribute",), ("attribute",)),
-        ("indexes", ("calls",), ("calls",)),
+        ("writing", "counts", ("calls",), ()),
+        ("writing", "fills once", (), ()),
+        ("writing", "keeps what it has seen", (), ()),
+        ("writing", "fills", ("padded",), ()),
+        ("writing", "fills a part", ("padded",), ("padded",)),
+        ("writing", "fills a part of an attribute", ("attribute",), ("attribute",)),
+        ("writing", "indexes", ("calls",), ("calls",)),
+        ("collecting", "averages the last three", (), ("window[1]",)),
+        ("collecting", "adds the one before", (), ("by_name['last']",)),
+        ("collecting", "only appends", (), ()),
+        ("collecting", "fills once", (), ()),
+        ("collecting", "fills a part", ("layers[0]['keys']",), ("layers[0]['keys']",)),
+        ("collecting", "fills a part of an object", ("cache.layers[0]['keys']",), ("cache.layers[0]['keys']",)),
     ],
 )
 def test_what_each_call_writes_into_and_whether_outputs_depend_on_it(
-    how: str, written: tuple[str, ...], state: tuple[str, ...], tmp_path: Path
+    net: str, how: str, written: tuple[str, ...], state: tuple[str, ...], tmp_path: Path
 ) -> None:
-    artifact = export(_case("writing", how=how), tmp_path)
-    assert (artifact.written, artifact.state) == (written, state)
-
-
-@pytest.mark.parametrize(
-    ("how", "written", "state"),
-    [
-        ("averages the last three", (), ("window[1]",)),
-        ("adds the one before", (), ("by_name['last']",)),
-        ("only appends", (), ()),
-        ("fills once", (), ()),
-        ("fills a part", ("layers[0]['keys']",), ("layers[0]['keys']",)),
-        ("fills a part of an object", ("cache.layers[0]['keys']",), ("cache.layers[0]['keys']",)),
-    ],
-)
-def test_a_state_in_a_list_a_dict_or_an_object_is_seen(
-    how: str, written: tuple[str, ...], state: tuple[str, ...], tmp_path: Path
-) -> None:
-    artifact = export(_case("collecting", how=how), tmp_path)
+    artifact = export(_case(net, how=how), tmp_path)
     assert (artifact.written, artifact.state) == (written, state)
 
 

@@ -124,9 +124,7 @@ class Measuring:
         self._asked.update(wanted)
         if (earlier := self._replayed(cases, rung)) is not None:
             return earlier
-        run, session = self._journal.id, self._journal.session
-        measured = (dataclasses.replace(each, run=run, session=session) for each in self._bench.run(cases))
-        records = [self._take(each) for each in measured]
+        records = [self._take(self._journal.own(each)) for each in self._bench.run(cases)]
         self._journal.end_step(self.elapsed_s())
         return records
 

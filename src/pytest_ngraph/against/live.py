@@ -58,7 +58,7 @@ class LiveBase(CaseJudge):
         self._comparisons: dict[Case, Comparison] = {}
         self._bases = 0
         self._root: Path | None = None
-        self._outside: dict[str, None] = {}
+        self._files: dict[str, None] = {}
         self._same: set[Case] = set()
         self._processes = (calibration.between if calibration else IN_GENERAL).process
         launches = options.launches or MOST_LAUNCHES
@@ -147,8 +147,7 @@ class LiveBase(CaseJudge):
         """Give a verdict on a record, if it was compared with the base."""
         compared = record.comparison
         if compared is not None and self._root is not None:
-            files = record.follows_from.get("files", {})
-            self._outside |= dict.fromkeys(file for file in files if is_code_outside(file, self._root))
+            self._files |= dict.fromkeys(record.follows_from.get("files", {}))
         if compared is None or record.outcome == "failed":
             return
         if record.outcome == "skipped" and not (compared.lost or compared.broken):  # the base cannot be run either
@@ -179,10 +178,11 @@ class LiveBase(CaseJudge):
     def conclude(self, *, whole: bool = True) -> list[Verdict]:
         """Judge again, knowing all verdicts. Return nothing: a case that only the base has does not fail the run."""
         self._ledger.settle()
-        if self._outside:
+        outside = [file for file in self._files if self._root is not None and is_code_outside(file, self._root)]
+        if outside:
             self.notes.append(
                 "Not compared: code outside of the repository, which is the same at both sides: "
-                f"{listed([*self._outside], MOST_FILES)}."
+                f"{listed(outside, MOST_FILES)}."
             )
         return []
 

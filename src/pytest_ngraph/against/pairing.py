@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case, CompilerSpec
@@ -104,17 +104,18 @@ def pair(
     for changed in (*([name] for name in VARIABLE), list(VARIABLE)):
         found = _only_choices(left, unused, [trait for name, trait in VARIABLE.items() if name not in changed])
         pairs |= found
-        left = {case: function for case, function in left.items() if case not in found}
-        used = set(found.values())
-        unused = {case: function for case, function in unused.items() if case not in used}
+        left, unused = _without(left, found), _without(unused, set(found.values()))
     moved = {case: function for case, function in unused.items() if is_gone(case.workload)}
     found = _only_choices(left, moved, VARIABLE.values(), lambda case: _fixed(case, case.workload.partition(":")[2]))
     pairs |= found
-    left = {case: function for case, function in left.items() if case not in found}
-    unused = {case: function for case, function in unused.items() if case not in found.values()}
+    left, unused = _without(left, found), _without(unused, set(found.values()))
     missing = {case: bases[case].nodeid for case in unused if bases[case].selected}
     of_selected = {case: theirs for case, theirs in pairs.items() if case in selected}
     return Pairing(of_selected, selected.intersection(left), missing)
+
+
+def _without(functions: Mapping[Case, str], taken: Container[Case]) -> dict[Case, str]:
+    return {case: function for case, function in functions.items() if case not in taken}
 
 
 def _only_choices(

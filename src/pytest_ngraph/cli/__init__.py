@@ -22,20 +22,10 @@ from pytest_ngraph.cli.arguments import INTERRUPTED, Parser
 from pytest_ngraph.cli.project import store_folder
 from pytest_ngraph.errors import NgraphError
 
-OF_RESULTS = (
-    "report",
-    "history",
-    "runs",
-    "merge",
-    "store",
-    "baseline",
-    "bisect",
-    "export",
-    "explain",
-    "deploy",
-    "tune",
+SUBCOMMANDS = (
+    *("advise", "report", "history", "runs", "merge", "store", "baseline", "bisect", "export", "explain", "deploy"),
+    *("tune", "device", "cluster", "cache", "doctor"),
 )
-SUBCOMMANDS = ("advise", *OF_RESULTS, "device", "cluster", "cache", "doctor")
 """Each is the name of its file, in the order of the help."""
 
 

@@ -99,7 +99,7 @@ def deploy(record: Record, run: Run, target: Target, settings: Settings, folder:
             place = Place(
                 folder=building, cores=target.cores, variables=variables_of(building, target), packages=written.packages
             )
-            checked = _run(place, record.case.id, settings.timeout_s, "--check")
+            checked = _check(place, record.case.id, settings.timeout_s)
             written = _as_answered(written, checked)
             costs = _costs(written, place, record, settings, progress)
             (building / README).write_text(readme(record, run, target, written, costs))
@@ -120,9 +120,9 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text(sums)
 
 
-def _run(place: Place, case: str, timeout_s: float, *options: str) -> str:
-    """Run the folder's own script and return what it printed. Raise `NgraphError` where it fails, or takes longer."""
-    command = [*place.command, SCRIPT, *options]
+def _check(place: Place, case: str, timeout_s: float) -> str:
+    """Have the folder check itself. Return what it printed; raise `NgraphError` where it fails, or takes longer."""
+    command = [*place.command, SCRIPT, "--check"]
     try:
         with on_cores(place.cores):
             done = subprocess.run(

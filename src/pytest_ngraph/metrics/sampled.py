@@ -13,12 +13,8 @@ from pytest_ngraph.stats import LEVEL, Estimates, Floats
 
 Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
-
-
 AT_ONCE = 64
 """Statistics that are computed at a time, where that is possible: their draws fit a core's cache."""
-
-
 GROWTH = 16
 """A growing array has room for one of so many more values."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -59,7 +58,7 @@ class Recorder:
     def keep(self, record: Record) -> Record:
         """Store a record and return it with its run. When that fails, its case is unsaved."""
         journal = self.open()
-        record = dataclasses.replace(record, run=journal.id, session=record.session or journal.session)
+        record = journal.own(record)
         try:
             journal.append(record)
         except StoreError as error:
@@ -76,16 +75,21 @@ class Recorder:
 
     def open(self) -> Journal:
         """Return the run, open for writing."""
+        if self._journal is None:
+            self._journal = self._opened()
+        return self._journal
+
+    def _opened(self) -> Journal:
         from pytest_ngraph.report.study import keep_rows
         from pytest_ngraph.store import Journal
 
-        if self._journal is None and self._resumed is not None:
-            self._journal = self._resumed.journal
-            self._journal.describe(environment(), self._planned, self._source())
-        elif self._journal is None:
-            self._journal = Journal(self._store, environment(), self._planned, source=self._source())
-        self._journal.gained = keep_rows
-        return self._journal
+        if self._resumed is None:
+            journal = Journal(self._store, environment(), self._planned, source=self._source())
+        else:
+            journal = self._resumed.journal
+            journal.describe(environment(), self._planned, self._source())
+        journal.gained = keep_rows
+        return journal
 
     def end(self, *, whole: bool) -> bool:
         """Store whether the run is whole: the session went to its end, and all that was planned is stored.

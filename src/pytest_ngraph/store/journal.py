@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import secrets
@@ -97,6 +98,10 @@ class Journal:
         if self._gained == self._due:
             self._gained, self._due = 0, gain(self.path)
             self.gained(self.path)
+
+    def own(self, record: Record) -> Record:
+        """Return a record as one of this run, measured in this session unless it names another."""
+        return dataclasses.replace(record, run=self.id, session=record.session or self.session)
 
     def enter(self, case: Case, phase: Phase) -> None:
         """Write that a case enters a phase, so that a later session knows what was running if this one dies."""

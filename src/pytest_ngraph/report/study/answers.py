@@ -20,9 +20,10 @@ from pytest_ngraph.report.study.sure import measured_as_a_whole, throughput
 
 NETWORK = ("device", "network", "precision")
 """What all cases have in common from which one is chosen, whatever their objective."""
-CANDIDATE = ("compiler", "batch_size", "objective", "throughput", "throughput_low", "throughput_high", "steepness")
-
-
+CANDIDATE = (
+    *("compiler", "batch_size", "objective", "session"),
+    *("throughput", "throughput_low", "throughput_high", "steepness"),
+)
 SHOWN = (
     "latency_s", "throughput", "stable", "compile_s", "cold_start_s", "worker_memory_bytes", "device_memory_bytes",
     "serving_memory_bytes", "artifact_bytes", "install_bytes", "agreement_error",
@@ -57,7 +58,7 @@ def answered(study: Study) -> list[Answered]:
 
 def _answered(study: Study) -> list[Answered]:
     judged = _judged(study).with_row_index("of")
-    wanted = [*dict.fromkeys(("of", *SCOPE, *CANDIDATE, "session", "outcome", "reason", "undeployable"))]
+    wanted = [*dict.fromkeys(("of", *SCOPE, *CANDIDATE, "outcome", "reason", "undeployable"))]
     whole = measured_as_a_whole(in_order(study, judged.select(wanted)), NETWORK)
     rows = whole.filter(pl.col("throughput") > 0, pl.col("undeployable") == "")
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
@@ -82,11 +83,7 @@ def _judged(study: Study) -> pl.DataFrame:
 def _candidates(rows: pl.DataFrame) -> Iterator[list[Candidate[int]]]:
     """Yield the candidates of one network after another: as objects, those of all would take gigabytes."""
     first_row = pl.col("row").min().over(NETWORK)
-    numbered = (
-        rows.with_row_index("row")
-        .select(*CANDIDATE, "session", "row", group=first_row)
-        .sort("group", maintain_order=True)
-    )
+    numbered = rows.with_row_index("row").select(*CANDIDATE, "row", group=first_row).sort("group", maintain_order=True)
     for _, group in groupby(numbered.iter_rows(named=True), key=lambda row: row["group"]):
         yield [
             Candidate(

@@ -17,7 +17,7 @@ from pytest_ngraph.report.study.figures.rows import (
     compiled,
     fitting,
     in_panels,
-    of_cases,
+    of_measured,
     of_metric,
     of_models_or_blocks,
     side_by_side,
@@ -103,8 +103,8 @@ def _of_cases(figure: Figure, study: Study, cost: pl.Expr, axis: Cost, missing: 
     Args:
         missing: what is missing where no case has the cost.
     """
-    cases = of_cases(study, "outcome", *cost.meta.root_names(), "throughput", "throughput_low", "throughput_high")
-    rows = of_models_or_blocks(cases.filter(pl.col("outcome") == "measured")).with_columns(
+    cases = of_measured(study, *cost.meta.root_names(), "throughput", "throughput_low", "throughput_high")
+    rows = of_models_or_blocks(cases).with_columns(
         cost=cost, value="throughput", low="throughput_low", high="throughput_high"
     )
     rows = rows.filter(pl.col("cost").is_not_null())

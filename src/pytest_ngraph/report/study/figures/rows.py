@@ -69,6 +69,11 @@ def of_cases(study: Study, *columns: str) -> pl.DataFrame:
     return in_order(study, study.cases.select([*dict.fromkeys((*SCOPE, *columns))]))
 
 
+def of_measured(study: Study, *columns: str) -> pl.DataFrame:
+    """Return the same of the cases that have a measurement."""
+    return of_cases(study, "outcome", *columns).filter(pl.col("outcome") == "measured")
+
+
 def in_order(study: Study, cases: pl.DataFrame) -> pl.DataFrame:
     """Return all cases of a study, or what was made of each, `named`."""
     return cases[_order(study)].with_columns(place=PLACE, network=NETWORK)

@@ -10,7 +10,7 @@ from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.rows import (
     in_panels,
     of_blocks,
-    of_cases,
+    of_measured,
     of_metric,
     where_any,
 )
@@ -47,8 +47,7 @@ def memory_blocks(study: Study) -> Figure:
         f"one, {OVER}.",
     )
     memory = pl.coalesce("device_memory_bytes", "worker_memory_bytes") / MIB
-    cases = of_cases(study, "outcome", "device_memory_bytes", "worker_memory_bytes")
-    measured = cases.filter(pl.col("outcome") == "measured")
+    measured = of_measured(study, "device_memory_bytes", "worker_memory_bytes")
     rows = measured.with_columns(value=memory).filter(pl.col("value").is_not_null())
     return _drawn(figure, study, rows.with_columns(low="value", high="value"), "MiB", f"{NEEDS}, with its memory")
 
