@@ -7,12 +7,15 @@ import hashlib
 import io
 import os
 import tarfile
+import tracemalloc
 from pathlib import Path
 
 import pytest
+from cluster.unpacked import unpack
 from repository import Repository
 
-from pytest_ngraph.cluster.device.projects import UNFINISHED, Projects
+from pytest_ngraph.cluster.device.arriving import Arriving
+from pytest_ngraph.cluster.device.projects import AT_ONCE, UNFINISHED, Projects
 from pytest_ngraph.cluster.project import Packed, pack
 from pytest_ngraph.errors import NgraphError
 
@@ -55,7 +58,7 @@ def test_what_else_lies_in_the_folder_stays(tmp_path: Path) -> None:
     (tmp_path / ".cache").mkdir()
     projects = Projects(tmp_path, kept=0)
     (tmp_path / f"{UNFINISHED}x").mkdir()
-    projects.unpack(project(tmp_path / "thesis" / "code"))
+    unpack(project(tmp_path / "thesis" / "code"), projects, tmp_path / "arriving")
     projects.bound(0)
     projects.clear()
     assert sorted(path.name for path in tmp_path.iterdir()) == [".cache", "thesis"]
@@ -64,7 +67,7 @@ def test_what_else_lies_in_the_folder_stays(tmp_path: Path) -> None:
 def test_what_is_unpacked_is_what_was_packed(tmp_path: Path) -> None:
     packed = project(tmp_path / "project")
     projects = Projects(tmp_path / "projects")
-    projects.unpack(packed)
+    unpack(packed, projects, tmp_path / "arriving")
     with projects.held(packed.digest) as folder:
         assert (folder / "package" / "nets.py").read_text() == "text"
         assert os.access(folder / "run.sh", os.X_OK)
@@ -89,7 +92,7 @@ def test_links_to_virtual_environments_and_through_the_folder_around_the_project
     packed = pack(root)
     assert set(packed.sizes) == {".gitignore", "data/weights", "bench/data", "bench/current"}
     projects = Projects(tmp_path / "projects")
-    projects.unpack(packed)
+    unpack(packed, projects, tmp_path / "arriving")
     with projects.held(packed.digest) as folder:
         assert (folder / "bench" / "data" / "weights").read_text() == "w"
         assert (folder / "bench" / "current").read_text() == "w"
@@ -98,10 +101,10 @@ def test_links_to_virtual_environments_and_through_the_folder_around_the_project
 def test_unpacked_once(tmp_path: Path) -> None:
     packed = project(tmp_path / "project")
     projects = Projects(tmp_path / "projects")
-    projects.unpack(packed)
+    unpack(packed, projects, tmp_path / "arriving")
     with projects.held(packed.digest) as folder:
         (folder / "package" / "trace").touch()
-        projects.unpack(packed)
+        unpack(packed, projects, tmp_path / "arriving")
         assert (folder / "package" / "trace").exists()
 
 
@@ -110,7 +113,7 @@ def test_a_damaged_archive_leaves_nothing(tmp_path: Path, content: bytes) -> Non
     projects = Projects(tmp_path / "projects")
     packed = Packed(digest=project(tmp_path / "project").digest, content=content)
     with pytest.raises(NgraphError, match="damaged"):
-        projects.unpack(packed)
+        unpack(packed, projects, tmp_path / "arriving")
     assert list((tmp_path / "projects").iterdir()) == []
 
 
@@ -131,7 +134,7 @@ def test_an_entry_that_leads_out_is_refused(tmp_path: Path, hostile: list[tarfil
     folder = tmp_path / "projects"
     entries = [entry(each.name.format(tmp_path=tmp_path), each.type, each.linkname) for each in hostile]
     with pytest.raises(NgraphError, match="the archive of the project has"):
-        Projects(folder).unpack(archive(*entries))
+        unpack(archive(*entries), Projects(folder), tmp_path / "arriving")
     for each in entries:
         assert not os.path.lexists(landing_place(folder, each.name))
     assert list(folder.iterdir()) == []
@@ -143,14 +146,14 @@ def test_an_unchecked_entry_would_land_there(tmp_path: Path, monkeypatch: pytest
     """The test above looks in the right places."""
     monkeypatch.setattr("pytest_ngraph.cluster.device.projects._check", lambda entry: None)
     folder, name = tmp_path / "projects", name.format(tmp_path=tmp_path)
-    Projects(folder).unpack(archive(entry(name)))
+    unpack(archive(entry(name)), Projects(folder), tmp_path / "arriving")
     assert landing_place(folder, name).is_file()
 
 
 def test_no_file_is_written_through_a_link(tmp_path: Path) -> None:
     packed = archive(entry("link", tarfile.SYMTYPE, str(tmp_path)), entry("link/out"))
     with pytest.raises(NgraphError):
-        Projects(tmp_path / "projects").unpack(packed)
+        unpack(packed, Projects(tmp_path / "projects"), tmp_path / "arriving")
     assert not (tmp_path / "out").exists()
 
 
@@ -158,12 +161,12 @@ def test_the_least_recently_used_goes_first_and_none_that_is_held(tmp_path: Path
     projects = Projects(tmp_path / "projects", kept=2)
     packed = [project(tmp_path / f"project{number}", str(number)) for number in range(4)]
     for number, each in enumerate(packed[:3]):
-        projects.unpack(each)
+        unpack(each, projects, tmp_path / "arriving")
         os.utime(tmp_path / "projects" / each.digest, (number, number))
     assert [projects.has(each.digest) for each in packed[:3]] == [False, True, True]
     with projects.held(packed[1].digest):
         os.utime(tmp_path / "projects" / packed[1].digest, (0, 0))
-        projects.unpack(packed[3])
+        unpack(packed[3], projects, tmp_path / "arriving")
         assert [projects.has(each.digest) for each in packed] == [False, True, True, True]
 
 
@@ -175,14 +178,14 @@ def test_what_is_not_there_cannot_be_held(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     left_over = tmp_path / "projects" / f"{UNFINISHED}1"
     left_over.mkdir(parents=True)
-    Projects(tmp_path / "projects").unpack(project(tmp_path / "project"))
+    unpack(project(tmp_path / "project"), Projects(tmp_path / "projects"), tmp_path / "arriving")
     assert not left_over.exists()
 
 
 def test_a_link_is_not_made_through_another(tmp_path: Path) -> None:
     packed = archive(entry("out", tarfile.SYMTYPE, "../.."), entry("out/planted", tarfile.SYMTYPE, "x"))
     with pytest.raises(NgraphError, match="leads out of it"):
-        Projects(tmp_path / "projects").unpack(packed)
+        unpack(packed, Projects(tmp_path / "projects"), tmp_path / "arriving")
     assert not list(tmp_path.rglob("planted"))
 
 
@@ -190,7 +193,7 @@ def test_a_project_is_removed_unless_it_is_in_use(tmp_path: Path) -> None:
     packed, other = project(tmp_path / "project"), project(tmp_path / "other", "other")
     projects = Projects(tmp_path / "projects")
     for each in (packed, other):
-        projects.unpack(each)
+        unpack(each, projects, tmp_path / "arriving")
     (tmp_path / "projects" / f"{UNFINISHED}left").mkdir()
     with projects.held(packed.digest):
         projects.remove(packed.digest)
@@ -200,3 +203,31 @@ def test_a_project_is_removed_unless_it_is_in_use(tmp_path: Path) -> None:
     projects.remove("never was there")
     assert list((tmp_path / "projects").iterdir()) == []
     Projects(tmp_path / "nowhere").clear()
+
+
+def test_a_project_of_any_size_is_unpacked_in_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "weights.bin").write_bytes(os.urandom(24 * AT_ONCE))
+    packed = pack(tmp_path / "project")
+    arriving = Arriving(tmp_path / "arriving")
+    arriving.add(0, packed.content)
+    tracemalloc.start()
+    try:
+        with arriving.whole() as archive:
+            Projects(tmp_path / "projects").unpack(packed.digest, archive)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "projects" / packed.digest / "weights.bin").stat().st_size == 24 * AT_ONCE
+    assert most < 8 * AT_ONCE
+
+
+def test_files_that_are_more_than_may_be_sent_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    for name in ("first", "second"):
+        (tmp_path / "project" / name).write_bytes(bytes(2**20))  # an archive of some kilobytes
+    packed, at_most = pack(tmp_path / "project"), 2 * 2**20
+    with pytest.raises(NgraphError, match="the files of the project have more than 2 MiB"):
+        unpack(packed, Projects(tmp_path / "projects", limit_bytes=at_most - 1), tmp_path / "arriving")
+    assert list((tmp_path / "projects").iterdir()) == []
+    unpack(packed, Projects(tmp_path / "projects", limit_bytes=at_most), tmp_path / "arriving")

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from cluster.unpacked import unpack_in
 from synthetic import case, measured
 
 from pytest_ngraph import store
@@ -50,7 +51,7 @@ def test_projects_in_use_stay(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "nets.py").write_text(name)
         packed = pack(tmp_path / name)
-        Projects(folder.projects).unpack(packed)
+        unpack_in(folder, packed)
         digests.append(packed.digest)
     with Projects(folder.projects).held(digests[0]):
         Quotas(projects_bytes=0).enforce(folder, tmp_path / "compiled")
@@ -82,7 +83,7 @@ def test_what_another_process_removes_does_not_count(tmp_path: Path, monkeypatch
     folder.store.mkdir()
     (tmp_path / "first").mkdir()
     (tmp_path / "first" / "nets.py").touch()
-    Projects(folder.projects).unpack(pack(tmp_path / "first"))
+    unpack_in(folder, pack(tmp_path / "first"))
     (folder.store / f"gone{store.SUFFIX}").symlink_to(tmp_path / "nowhere")
     lstat = Path.lstat
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from pytest_ngraph.cluster.project import LIMIT_BYTES, Packed
+from pytest_ngraph.cluster.project import LIMIT_BYTES
 from pytest_ngraph.errors import NgraphError
 
 
@@ -40,11 +42,10 @@ class Arriving:
             self._path.unlink()
             raise NgraphError(f"the archive of the project has more than {self._limit_bytes / 2**20:.0f} MiB.")
 
-    def whole(self, digest: str) -> Packed:
-        """Return the archive, and remove its file. Raises `NgraphError` if it cannot be read."""
+    @contextmanager
+    def whole(self) -> Iterator[Path]:
+        """Yield the file of the archive, all parts of which have arrived, and remove it in the end."""
         try:
-            content = self._path.read_bytes()
-            self._path.unlink()
-        except OSError as error:
-            raise NgraphError(f"the project cannot be read on this device: {error}.") from None
-        return Packed(digest=digest, content=content)
+            yield self._path
+        finally:
+            self._path.unlink(missing_ok=True)

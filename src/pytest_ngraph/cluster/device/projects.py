@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import os
 import shutil
 import tarfile
@@ -14,14 +13,17 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
+from typing import IO
 
-from pytest_ngraph.cluster.project import Packed
+from pytest_ngraph.cluster.project import LIMIT_BYTES
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.files import is_digest, size_bytes, take
 
 KEPT = 4
 """How many projects stay unpacked, besides those in use."""
 UNFINISHED = ".unfinished-"
+AT_ONCE = 2**20
+"""How many bytes of an archive are in memory at a time: boards have little of it, and share it with their GPU."""
 _UNPACKING = threading.Lock()
 
 
@@ -29,28 +31,38 @@ class Projects:
     """Holds each project in a folder named by its digest. Only the device's own process unpacks.
 
     Removes the least recently used projects first, but none that any process holds.
+
+    Args:
+        folder: holds them.
+        kept: how many projects stay unpacked, besides those in use.
+        limit_bytes: the most that the files of one may have together.
     """
 
-    def __init__(self, folder: Path, kept: int = KEPT) -> None:
+    def __init__(self, folder: Path, kept: int = KEPT, limit_bytes: int = LIMIT_BYTES) -> None:
         self._folder = folder
         self._kept = kept
+        self._limit_bytes = limit_bytes
 
     def has(self, digest: str) -> bool:
         """Return whether the project is unpacked."""
         return (self._folder / digest).is_dir()
 
-    def unpack(self, packed: Packed) -> None:
+    def unpack(self, digest: str, archive: Path) -> None:
         """Make the project's folder, completely or not at all, unless it exists.
 
+        Args:
+            digest: as in `cluster.project.Packed`.
+            archive: the file that holds its `content`.
+
         Raises:
-            NgraphError: the archive does not match its digest or has an entry that leads out of it, or the folder
-                cannot be written.
+            NgraphError: the archive does not match its digest, has an entry that leads out of it, or holds too much;
+                or it cannot be read, or the folder cannot be written.
         """
         with _UNPACKING:
-            if self.has(packed.digest):
+            if self.has(digest):
                 return
             try:
-                self._unpack(packed)
+                self._unpack(digest, archive)
             except OSError as error:
                 raise NgraphError(f"the project cannot be unpacked on this device: {error}.") from None
             with suppress(OSError):  # another process removes projects as well
@@ -97,14 +109,16 @@ class Projects:
         """Return the folders of projects. Whatever else lies there is the user's, who named the folder."""
         return [path for path in self._folder.iterdir() if is_digest(path.name)]
 
-    def _unpack(self, packed: Packed) -> None:
+    def _unpack(self, digest: str, archive: Path) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for left_over in self._folder.glob(f"{UNFINISHED}*"):
             shutil.rmtree(left_over, ignore_errors=True)
         unfinished = Path(tempfile.mkdtemp(dir=self._folder, prefix=UNFINISHED))
         try:
-            _extract(packed, unfinished)
-            unfinished.rename(self._folder / packed.digest)
+            if _digest(archive) != digest:
+                raise NgraphError("the archive of the project arrived damaged.")
+            _extract(archive, unfinished, self._limit_bytes)
+            unfinished.rename(self._folder / digest)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -140,23 +154,34 @@ def _locked(folder: Path, *, shared: bool = False) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def _extract(packed: Packed, folder: Path) -> None:
-    """Write the archive's files, then its links, so that no file is written through a link."""
+def _digest(archive: Path) -> str:
+    """Return the SHA-256 of an archive's content; empty if that cannot be decompressed."""
+    digest = hashlib.sha256()
     try:
-        plain = gzip.decompress(packed.content)
+        with gzip.open(archive) as plain:
+            while content := plain.read(AT_ONCE):
+                digest.update(content)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        plain = b""
-    if hashlib.sha256(plain).hexdigest() != packed.digest:
-        raise NgraphError("the archive of the project arrived damaged.")
-    with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
-        entries = tar.getmembers()
-        for entry in entries:
+        return ""
+    return digest.hexdigest()
+
+
+def _extract(archive: Path, folder: Path, limit_bytes: int) -> None:
+    """Write the archive's files, then its links, so that no file is written through a link."""
+    links = []
+    left = limit_bytes
+    with tarfile.open(archive, "r|gz") as tar:
+        for entry in tar:
             _check(entry)
-            if entry.isfile():
-                content = tar.extractfile(entry)
-                assert content is not None
-                _write(folder / entry.name, content.read(), 0o755 if entry.mode & 0o100 else 0o644)
-    links = [entry for entry in entries if entry.issym()]
+            if entry.issym():
+                links.append(entry)
+                continue
+            left -= entry.size
+            if left < 0:
+                raise NgraphError(f"the files of the project have more than {limit_bytes / 2**20:.0f} MiB.")
+            content = tar.extractfile(entry)
+            assert content is not None
+            _write(folder / entry.name, content, 0o755 if entry.mode & 0o100 else 0o644)
     for entry in links:
         place = folder / entry.name
         _refuse_outside(place.parent, folder, entry)  # an earlier link may be part of this one's path
@@ -177,7 +202,8 @@ def _check(entry: tarfile.TarInfo) -> None:
         raise NgraphError(f"the archive of the project has an entry that is no file or link inside it: {entry.name!r}.")
 
 
-def _write(path: Path, content: bytes, mode: int) -> None:
+def _write(path: Path, content: IO[bytes], mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    with path.open("wb") as file:
+        shutil.copyfileobj(content, file, AT_ONCE)
     path.chmod(mode)

@@ -165,7 +165,8 @@ def _take(digest: str, number: int, count: int, content: bytes, folder: DeviceFo
     arriving = Arriving(folder.arriving)
     arriving.add(number, content)
     if number + 1 == count:
-        Projects(folder.projects).unpack(arriving.whole(digest))
+        with arriving.whole() as archive:
+            Projects(folder.projects).unpack(digest, archive)
 
 
 class _Messages:
