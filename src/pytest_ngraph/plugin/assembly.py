@@ -34,7 +34,8 @@ BASE = pytest.StashKey["LiveBase | None"]()
 def assemble(config: pytest.Config) -> Session:
     """Return the session that the options of this run ask for. Raises `UsageError` for options that do not fit."""
     chosen = options.read(config)
-    site = _site(chosen, config)
+    status = Status(config)
+    site = _site(chosen, config, status)
     config.stash[BASE] = against = _against(chosen, config)
     resumed = _resumed(chosen)
     baselines = _baselines(chosen, site, resumed)
@@ -50,19 +51,19 @@ def assemble(config: pytest.Config) -> Session:
 
         return source_of(config.invocation_params.dir) | (against.source if against else {})
 
-    return Session(chosen, Status(config), on_record, extra_metrics, against, baselines, resumed, site, source=source)
+    return Session(chosen, status, on_record, extra_metrics, against, baselines, resumed, site, source=source)
 
 
-def _site(chosen: Options, config: pytest.Config) -> Site:
+def _site(chosen: Options, config: pytest.Config, status: Status) -> Site:
     """Return where this run measures."""
     if not chosen.cluster.scheduler or options.is_xdist_worker(config):
         return LocalSite()
     from pytest_ngraph.cluster.client.on_demand import OnDemandSite
 
-    return OnDemandSite(chosen.cluster.scheduler, lambda: _cluster(chosen, config))
+    return OnDemandSite(chosen.cluster.scheduler, lambda: _cluster(chosen, config, status))
 
 
-def _cluster(chosen: Options, config: pytest.Config) -> Site:
+def _cluster(chosen: Options, config: pytest.Config, status: Status) -> Site:
     """Return the devices of a cluster. Raises `UsageError` for one that cannot be reached or lacks a device."""
     from pytest_ngraph.cluster import check_libraries
 
@@ -70,7 +71,7 @@ def _cluster(chosen: Options, config: pytest.Config) -> Site:
     from pytest_ngraph.cluster.client.site import ClusterSite
 
     given = chosen.cluster
-    cluster = ClusterSite(given.endpoint, config.rootpath, written(chosen), given.send, given.wait_s)
+    cluster = ClusterSite(given.endpoint, config.rootpath, written(chosen), given.send, given.wait_s, status.waiting)
     devices = chosen.devices.command_line or chosen.devices.ini or ()
     machines = [machine for device in devices for machine in chosen.inventory[device].machines]
     try:

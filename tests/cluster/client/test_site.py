@@ -12,7 +12,7 @@ from cluster.devices import ORIN
 
 from pytest_ngraph.bench.progress import Silent
 from pytest_ngraph.bench.work_order import WorkOrder
-from pytest_ngraph.cluster.client.site import ClusterSite
+from pytest_ngraph.cluster.client.site import SETTLING_S, ClusterSite
 from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.cluster.security import Endpoint
 from pytest_ngraph.cluster.versions import HERE
@@ -72,16 +72,25 @@ class OtherEngines(Broken):
 
 
 @pytest.fixture
-def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[type], ClusterSite]:
-    def connect(link: type) -> ClusterSite:
+def connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ClusterSite]:
+    def connect(link: type, **options: Any) -> ClusterSite:
         monkeypatch.setattr("pytest_ngraph.cluster.client.site.Link", link)
         monkeypatch.setattr("pytest_ngraph.cluster.engine_settings.settle", lambda: None)
-        return ClusterSite(cast("Endpoint", None), tmp_path)
+        return ClusterSite(cast("Endpoint", None), tmp_path, **options)
 
     return connect
 
 
-def test_a_device_of_another_version_is_one_message(connected: Callable[[type], ClusterSite]) -> None:
+@pytest.fixture
+def passing(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time in seconds, which passes only when somebody waits."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    return now
+
+
+def test_a_device_of_another_version_is_one_message(connected: Callable[..., ClusterSite]) -> None:
     cluster = connected(Mixed)
     words = f"{this_machine().processor}, {counted(len(this_machine().cores), 'core')}"
     assert cluster.describe(["orin", "nano"]) == f"cluster {Mixed.address}: orin ({words}), nano ({words})"
@@ -92,7 +101,7 @@ def test_a_device_of_another_version_is_one_message(connected: Callable[[type], 
         cluster.host("nano")
 
 
-def test_a_device_whose_report_makes_no_sense_is_named(connected: Callable[[type], ClusterSite]) -> None:
+def test_a_device_whose_report_makes_no_sense_is_named(connected: Callable[..., ClusterSite]) -> None:
     cluster = connected(Odd)
     with pytest.raises(UsageError, match=r"device orin-1's report on its machine cannot be read .* start it again"):
         cluster.host("orin")
@@ -121,49 +130,79 @@ def test_a_device_that_only_a_mark_names_is_waited_for(tmp_path: Path, monkeypat
     assert site.host("orin").machine == this_machine()
 
 
-def test_the_time_to_wait_is_that_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("pytest_ngraph.cluster.client.site.Link", Broken)
-    monkeypatch.setattr("pytest_ngraph.cluster.engine_settings.settle", lambda: None)
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
-    site = ClusterSite(cast("Endpoint", None), tmp_path, wait_s=5.0)
+def test_the_time_to_wait_is_that_of_the_session(connected: Callable[..., ClusterSite], passing: list[float]) -> None:
+    site = connected(Broken, wait_s=5.0)
     for _ in range(2):
         with pytest.raises(UsageError, match="nano is not in the cluster"):
             site.host("nano")
-    assert now == [5.0]
+    assert passing == [5.0]
 
 
 class SetOtherwise(Broken):
-    """A link to a board whose power mode was changed, which leaves, and joins again with it."""
+    """A link to a board whose power mode was changed, which leaves, and joins again with it.
+
+    Attributes:
+        measures_for_others: how many looks find that it measures, still with the mode of before.
+    """
 
     looks = 0
+    measures_for_others = 0
 
     def present(self) -> list[JoinedDevice]:
         self.looks += 1
-        if self.looks == 3:
+        looks = self.looks - self.measures_for_others
+        if looks == 3:
             return []
-        power = ["nvpmodel MAXN" if self.looks > 3 else "nvpmodel 15W"]
+        power = ["nvpmodel MAXN" if looks > 3 else "nvpmodel 15W"]
         gpu = {"name": "Orin", "capability": "8.7", "memory_bytes": 2**33}
-        return [dataclasses.replace(ORIN, machine={**ORIN.machine, "gpus": [gpu], "power": power})]
+        machine = {**ORIN.machine, "gpus": [gpu], "power": power}
+        return [dataclasses.replace(ORIN, machine=machine, state="busy" if looks < 1 else "free")]
 
     def run(self, function: Any, *arguments: Any, on: list[str], **keywords: Any) -> Any:
         assert function is power_now
         return {address: ["nvpmodel MAXN"] for address in on}
 
 
+class MeasuresForOthers(SetOtherwise):
+    """It measures a group of another session for five minutes."""
+
+    measures_for_others = 150
+
+
+class MeasuresForLong(SetOtherwise):
+    measures_for_others = 15_000
+
+
+class NeverJoinsAgain(SetOtherwise):
+    def present(self) -> list[JoinedDevice]:
+        self.looks = 0
+        return super().present()
+
+
+@pytest.mark.parametrize(("link", "looks", "said"), [(SetOtherwise, 3, 0), (MeasuresForOthers, 153, 1)])
 def test_a_device_whose_machine_is_set_otherwise_is_waited_for(
-    connected: Callable[[type], ClusterSite], monkeypatch: pytest.MonkeyPatch
+    connected: Callable[..., ClusterSite], passing: list[float], link: type, looks: int, said: int
 ) -> None:
-    """Records of a session that begins before it has noticed would fail: they differ from what it has reported."""
-    monkeypatch.setattr("pytest_ngraph.cluster.client.site.SETTLING_S", 0.001)
-    assert connected(SetOtherwise).host("orin").machine.power == ("nvpmodel MAXN",)
-    monkeypatch.setattr("pytest_ngraph.cluster.client.site.SETTLE_S", 0.0)
-    assert connected(SetOtherwise).host("orin").machine.power == ("nvpmodel 15W",), "a device may be busy for hours"
+    """Records of a session that begins before it has joined again would fail: they differ from what it has reported."""
+    heard: list[str] = []
+    site = connected(link, on_wait=heard.append)
+    assert site.host("orin").machine.power == ("nvpmodel MAXN",)
+    assert passing == [looks * SETTLING_S]
+    assert heard == ["orin-1 measures for others, and joins again then, as its machine is set otherwise now"] * said
+
+
+@pytest.mark.parametrize(("link", "seconds"), [(NeverJoinsAgain, 60), (MeasuresForLong, 900)])
+def test_a_device_that_does_not_join_again_is_one_message(
+    connected: Callable[..., ClusterSite], passing: list[float], link: type, seconds: int
+) -> None:
+    words = rf"set otherwise .*: orin-1 \(nvpmodel MAXN\)\. It has not joined again within {seconds} s, and its records"
+    with pytest.raises(UsageError, match=words):
+        connected(link).host("orin")
+    assert passing == [seconds]
 
 
 def test_other_versions_of_the_engine_are_named(
-    connected: Callable[[type], ClusterSite], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    connected: Callable[..., ClusterSite], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     noted: list[str] = []
@@ -189,7 +228,7 @@ def test_other_versions_of_the_engine_are_named(
     ]
 
 
-def test_a_device_that_does_not_answer_is_one_message(connected: Callable[[type], ClusterSite]) -> None:
+def test_a_device_that_does_not_answer_is_one_message(connected: Callable[..., ClusterSite]) -> None:
     cluster = connected(Broken)
     host = cluster.host("orin")
     with pytest.raises(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from pytest_ngraph.system.installed import LIBRARIES, OWN, library_versions
 POLL_S = 0.5
 SETTLE_S, SETTLING_S = 60.0, 2.0
 """Time for a device to notice that its machine is set otherwise, and to join again; and between two looks at that."""
+BUSY_S = 900.0
+"""Time for it to finish what it measures before: a device that is away is waited for as long."""
 EQUAL = ("fingerprint", "python", *LIBRARIES)
 """What must be the same on all machines of a pool, because their results are stored under one name."""
 
@@ -42,6 +44,7 @@ class ClusterSite:
         leave_out: files and folders of the project that are not sent.
         send: patterns of the files that are sent; without any, all.
         wait_s: seconds from now on in which devices that are not in the cluster yet are waited for.
+        on_wait: called with the reason when it waits for a device that measures for others.
 
     Raises:
         UsageError: the scheduler cannot be reached, or git cannot read the project's repository.
@@ -56,6 +59,7 @@ class ClusterSite:
         leave_out: Collection[Path] = (),
         send: Sequence[str] = (),
         wait_s: float = 0.0,
+        on_wait: Callable[[str], None] = lambda reason: None,
     ) -> None:
         engine_settings.settle()
         self._rootdir = rootdir
@@ -67,6 +71,7 @@ class ClusterSite:
         self._pools: dict[str, list[JoinedDevice]] = {}
         self._hosts: dict[str, RemoteHost] = {}
         self._deadline = time.monotonic() + wait_s
+        self._on_wait = on_wait
         self._look()
 
     def require(self, devices: Iterable[str]) -> None:
@@ -155,25 +160,48 @@ class ClusterSite:
     def _settled(self, device: str) -> list[JoinedDevice]:
         """Return the members of a pool, as `_checked` does, once they report how their machines are set now.
 
-        A device looks at that twice a minute. Records of a session that begins before would not be as it expects.
+        A device looks at that twice a minute, and joins again when it has finished what it measures. Records of a
+        session that begins before would not be as it expects.
         """
         self._checked(device)
-        ends_at = time.monotonic() + SETTLE_S
-        while self._is_set_otherwise(device) and time.monotonic() < ends_at:
+        began = time.monotonic()
+        free_since, said = began, ""
+        while otherwise := self._set_otherwise(device):
+            now = time.monotonic()
+            busy = [
+                each.name for each in self._pools.get(device, ()) if each.name in otherwise and each.state == "busy"
+            ]
+            free_since = now if busy else free_since
+            if now - free_since >= SETTLE_S or now - began >= BUSY_S:
+                self._checked(device)
+                raise UsageError(_unsettled(otherwise, now - began))
+            reason = f"{', '.join(busy)} measures for others, and joins again then, as its machine is set otherwise now"
+            if busy and reason != said:
+                said = reason
+                self._on_wait(said)
             time.sleep(SETTLING_S)
             self._look()
         return self._checked(device)
 
-    def _is_set_otherwise(self, device: str) -> bool:
-        """Return whether a machine of a pool is set otherwise than it has reported, or is just joining again."""
-        members = self._pools.get(device, ())
-        boards = {each.address: each.machine.get("power", ()) for each in members if each.machine.get("gpus")}
+    def _set_otherwise(self, device: str) -> dict[str, str]:
+        """Return how machines of a pool are set now that have reported it otherwise, by the machine's name.
+
+        A pool of which no machine is there is just joining again, and stands for it.
+        """
+        if device not in self._pools:
+            return {device: ""}
+        boards = {each.address: each for each in self._pools[device] if each.machine.get("gpus")}
         try:
-            now = self._link.run(power_now, on=[*boards]) if boards else {}
+            found = self._link.run(power_now, on=[*boards]) if boards else {}
         except LOST:
-            return False
-        known = {address: power for address, power in now.items() if isinstance(power, (list, tuple))}
-        return device not in self._pools or any([*power] != [*boards[address]] for address, power in known.items())
+            return {}
+        known = {address: [*power] for address, power in found.items() if isinstance(power, (list, tuple))}
+        reported = {address: [*each.machine.get("power", ())] for address, each in boards.items()}
+        return {
+            boards[address].name: "; ".join(map(str, power))
+            for address, power in known.items()
+            if power != reported[address]
+        }
 
     def _checked(self, device: str) -> list[JoinedDevice]:
         """Return the members of a pool. Raises `UsageError` if there are none, or if they cannot be used as one."""
@@ -215,3 +243,12 @@ class ClusterSite:
         members = self._pools[device]
         several = f"{len(members)} times " if len(members) > 1 else ""
         return several + environment_in_words(members[0].environment)
+
+
+def _unsettled(otherwise: Mapping[str, str], waited_s: float) -> str:
+    """Return the message on machines that are set otherwise than they have reported."""
+    now = ", ".join(f"{name} ({power or 'nothing known'})" for name, power in otherwise.items())
+    return (
+        f"set otherwise than reported when it joined: {now}. It has not joined again within {waited_s:.0f} s, and its "
+        "records would fail. Run again later, or start the device again on its machine."
+    )
