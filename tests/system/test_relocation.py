@@ -40,6 +40,12 @@ def test_paths_in_the_folder_are_moved_and_nothing_else(text: str, expected: str
     assert moved(text, HERE, THERE) == expected
 
 
+def test_each_of_several_paths_in_an_argument_is_moved() -> None:
+    libraries = (("custom_ops", f"{HERE}/a.so:{HERE}/b.so:c.so:/opt/d.so"),)
+    found = with_paths(case(model_args=libraries), lambda text: moved(text, HERE, THERE))
+    assert found.model_args == (("custom_ops", f"{THERE}/a.so:{THERE}/b.so:c.so:/opt/d.so"),)
+
+
 def test_a_link_is_the_same_link_in_the_copy(tmp_path: Path) -> None:
     """It is a link to another version there. So is a folder, and a link that leads out of either."""
     project = tmp_path / "project"

@@ -45,8 +45,12 @@ def _below(path: Path, source: Path) -> Path | None:
 
 
 def with_paths(case: Case, move: Callable[[str], str]) -> Case:
-    """Return the case with `move` applied to its texts that may be paths."""
-    model_args = tuple((name, move(value) if isinstance(value, str) else value) for name, value in case.model_args)
+    """Return the case with `move` applied to its texts that may be paths, or several, separated as in `PATH`."""
+
+    def moved_all(text: str) -> str:
+        return move(text) if "::" in text else os.pathsep.join(map(move, text.split(os.pathsep)))
+
+    model_args = tuple((name, moved_all(value) if isinstance(value, str) else value) for name, value in case.model_args)
     return dataclasses.replace(case, workload=move(case.workload), model_args=model_args)
 
 
