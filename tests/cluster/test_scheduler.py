@@ -95,3 +95,29 @@ def test_of_a_registration_the_head_keeps_who_joins_and_what_devices_report(monk
             assert await works(head, "red")
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_of_a_finished_task_the_head_keeps_that_it_is_finished() -> None:
+    """The engine keeps each name of a type and of a time as long as it runs, and adds the times of all devices."""
+
+    class Odd(Worker):
+        def batched_send(self, msg: dict[str, Any]) -> None:
+            if msg["op"] == "task-finished":
+                times = [{"action": name, "start": 0.0, "stop": 1e200} for name in ("compute", *NAMES)]
+                msg |= {
+                    "typename": "Odd",
+                    "startstops": times,
+                    "nbytes": 2**80,
+                    "metadata": NAMES,
+                    "thread": "y" * 1000,
+                }
+            super().batched_send(msg)
+
+    async def run() -> None:
+        async with head_with(Odd, nthreads=1, memory_limit=0) as (head, _):
+            assert await works(head, "red")
+            (prefix,) = head.task_prefixes.values()
+            assert not {*prefix.all_durations, *prefix.types} & {*NAMES, "compute", "Odd"}
+            assert prefix.nbytes_total == 0
+
+    asyncio.run(asyncio.wait_for(run(), 60))

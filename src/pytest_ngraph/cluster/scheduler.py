@@ -24,7 +24,7 @@ DEATHS = 1
 
 
 class Head(Scheduler):
-    """The engine's scheduler, which keeps of what a device says only what it joins as, and its report.
+    """The engine's scheduler, which keeps of what a device says only what it joins as, its report, and what is done.
 
     The engine computes with the figures of all devices together, compares their versions with those of each client, and
     keeps each name of a figure. So one device could stop all others, or fill the head's memory.
@@ -78,6 +78,21 @@ class Head(Scheduler):
                 "spilled_bytes": {"memory": 0, "disk": 0},
                 **_report(metrics),
             },
+        )
+
+    def handle_task_finished(self, key: Any, worker: str, stimulus_id: str, **msg: Any) -> None:
+        """A device has finished a task."""
+        super().handle_task_finished(
+            key,
+            worker,
+            stimulus_id,
+            run_id=msg["run_id"],
+            type=None,
+            typename="str",
+            nbytes=0,
+            startstops=(),
+            metadata={},
+            thread=None,
         )
 
 
