@@ -139,6 +139,21 @@ def test_a_damaged_file_fails_the_check(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, f"factor.txt is damaged: its SHA-256 is not the one in {SUMS}\n")
 
 
+def test_the_check_of_a_large_file_needs_little_memory(tmp_path: Path) -> None:
+    """The weights may be most of what a board's memory holds, and the model is loaded next."""
+    with (written(tmp_path) / "weights.bin").open("wb") as file:
+        file.truncate(64 * 2**20)
+    (tmp_path / "none.bin").touch()
+    sums = f"{hashlib.sha256(bytes(64 * 2**20)).hexdigest()}  weights.bin\n{hashlib.sha256().hexdigest()}  none.bin\n"
+    with (tmp_path / SUMS).open("a") as file_of_sums:
+        file_of_sums.write(sums)
+    measured = "import runpy, sys, tracemalloc; tracemalloc.start(); sys.argv = ['serve.py', '--check']; "
+    measured += "runpy.run_path({!r}, run_name='__main__'); print(tracemalloc.get_traced_memory()[1])"
+    command = [sys.executable, "-c", measured.format(str(tmp_path / "serve.py"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+    assert int(done.stdout.splitlines()[-1]) < 32 * 2**20
+
+
 def test_without_options_it_answers_and_other_options_show_the_usage(tmp_path: Path) -> None:
     assert run(written(tmp_path)).stdout == "float32 (8,)\n"
     done = run(tmp_path, "--chek")

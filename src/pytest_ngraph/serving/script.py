@@ -74,7 +74,8 @@ def check():
 
     for line in (HERE / "{sums}").read_text().splitlines():
         digest, name = line.split("  ", 1)
-        if hashlib.sha256((HERE / name).read_bytes()).hexdigest() != digest:
+        content = np.memmap(HERE / name, mode="r") if (HERE / name).stat().st_size else b""  # may be large
+        if hashlib.sha256(content).hexdigest() != digest:
             sys.exit(f"{{name}} is damaged: its SHA-256 is not the one in {sums}")
     model, inputs, expected = load(), samples(), arrays("{reference}")
     outputs = answer(model, inputs)
