@@ -69,6 +69,13 @@ def test_every_request_that_the_engine_knows_is_refused_to_devices_unless_it_is_
     head.check(holder("measure"), "OK")
 
 
+def test_a_device_does_not_say_how_long_tasks_take(revoked: Revoked) -> None:
+    """The engine computes with it for the tasks of all devices, whatever it is, and no task of ours says so."""
+    said = {"op": "long-running", "key": "measure-1", "run_id": 1, "compute_duration": "long"}
+    with pytest.raises(Refused, match="may not ask for 'long-running'"):
+        Guard("head", revoked).check(holder("measure"), said)
+
+
 @pytest.mark.parametrize(
     ("part", "calls", "welcome"),
     [

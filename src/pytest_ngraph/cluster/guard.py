@@ -18,10 +18,10 @@ REPORT_BYTES = 2**18
 BOTH = frozenset({"identity", "ping", "close", "close-stream"})
 MEASURE = BOTH | {
     "register-worker", "unregister", "heartbeat_worker", "retire_workers", "who_has", "task-finished", "task-erred",
-    "release-worker-data", "add-keys", "long-running", "reschedule", "keep-alive", "log-event",
+    "release-worker-data", "add-keys", "reschedule", "keep-alive", "log-event",
     "worker-status-change", "request-refresh-who-has", "steal-response", "versions",
 }  # fmt: skip
-"""What a device may ask of the head: what the engine's worker asks by itself, and the engine's version."""
+"""What a device may ask of the head: what its worker asks by itself for our tasks, and the engine's version."""
 OBSERVE = BOTH | {
     "register-client", "processing", "ncores", "versions", "heartbeat-client", "close-client", "subscribe-topic",
     "unsubscribe-topic",
