@@ -72,7 +72,7 @@ SCRIPTS = {
     ),
     "onnxruntime": Bare(
         "https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html",
-        "import onnxruntime as ort",
+        'import os\nos.environ["ORT_DISABLE_TELEMETRY"] = "1"  # as in serve.py\nimport onnxruntime as ort',
         """\
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL  # the file is optimized
@@ -81,7 +81,7 @@ SCRIPTS = {
     ),
     "openvino": Bare(
         "https://docs.openvino.ai/2025/openvino-workflow/running-inference.html",
-        "import openvino as ov",
+        'import sys\nsys.modules["openvino_telemetry"] = None  # as in serve.py\nimport openvino as ov',
         """\
     precision = {"INFERENCE_PRECISION_HINT": "f32"}  # processors with AMX or AVX512_BF16 would compute in bfloat16
     return ov.Core().compile_model(HERE / "model.xml", "CPU", precision)""",

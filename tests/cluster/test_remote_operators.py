@@ -84,7 +84,7 @@ def test_a_library_that_git_ignores_is_missing_on_the_device_until_it_is_tracked
 
 
 def test_an_operator_that_a_module_of_the_project_registers_runs_on_the_device(two: Cluster, tmp_path: Path) -> None:
-    compilers = ["identity", "torchscript"]
+    compilers = ["torchscript"]
     project = RemoteProject(tmp_path, two, ["red"], workloads=["own_operator:network"], compilers=compilers)
     (project.root / "own_operator.py").write_text(OPERATOR)
     status, printed = project.run()

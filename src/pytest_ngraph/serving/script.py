@@ -27,7 +27,7 @@ python serve.py --check    verifies files and outputs, prints the throughput, th
 
 {standard}
 
-{imports}
+{before}{imports}
 
 THREADS = {threads}  # as measured
 {streams}BATCH_SIZE, TOLERANCE = {batch_size}, {tolerance!r}  # the tolerance is relative to an output's largest value
@@ -175,6 +175,7 @@ def script(
         compiler=_quoted(case.compiler),
         batch_size=case.batch_size,
         standard="\n".join(sorted({*STANDARD, *own, *([POOL] if in_streams else [])}, key=_order)),
+        before="".join(f"{line}\n" for line in serving.before) + "\n" * bool(serving.before),
         imports="\n".join(heavy),
         threads=serving.threads or threads,
         streams=streams if in_streams else LOCK * is_locked,

@@ -38,6 +38,18 @@ def test_it_can_be_launched_to_see_what_it_costs(compiler: str, deploy: Deploy) 
     assert 0 < sum(parts) < launch.cold_start_s
 
 
+@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino"])
+def test_it_sends_no_telemetry(compiler: str, deploy: Deploy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both write an identity into the home folder before they send anything, unless they run under CI."""
+    folder = deploy(conv(compiler))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for variable in ("XDG_CACHE_HOME", "CI", "TF_BUILD", "JENKINS_URL", "ORT_DISABLE_TELEMETRY"):
+        monkeypatch.delenv(variable, raising=False)
+    done = served.check_and_import(folder, "torch")
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.rglob("*")) == []
+
+
 @pytest.mark.parametrize("function", ["spectrum", "of_complex"])
 def test_onnxruntime_takes_and_gives_complex_numbers(function: str, check: Check) -> None:
     done = check(Case(workload=f"complex_nets:{function}", compiler="onnxruntime", batch_size=2))

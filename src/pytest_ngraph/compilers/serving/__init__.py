@@ -28,6 +28,7 @@ class Serving:
         libraries: modules that `serve.py` needs, whose distributions go to `requirements.txt`; with extras of these in
             brackets, of which it lists what is installed.
         imports: lines that import what `code` uses, from the standard library, too.
+        before: lines that run before it imports anything that is not of the standard library.
         code: constants and the functions `load()` and `answer(model, inputs)`. Inputs and outputs are lists of NumPy
             arrays in the graph's order. It may use `HERE` (the folder), `THREADS`, `np` and `arrays(name)`, which reads
             an npz file of the folder.
@@ -52,6 +53,7 @@ class Serving:
     notes: tuple[str, ...] = field(default=())
     spare: tuple[str, ...] = ()
     takes_any: bool = False
+    before: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -60,7 +62,7 @@ class Serving:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Serving:
         """Return what `to_dict` wrote."""
-        return cls(**data | {name: tuple(data[name]) for name in ("libraries", "imports", "notes", "spare")})
+        return cls(**data | {name: tuple(data[name]) for name in ("libraries", "imports", "notes", "spare", "before")})
 
 
 def deploy(name: str, compiler: Compiler, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:

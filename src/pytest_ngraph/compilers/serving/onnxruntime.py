@@ -71,6 +71,7 @@ def names_of(model, inputs):
         raise ValueError(f"the model takes {len(names)} inputs ({', '.join(names)}), not {len(inputs)}")
     return names
 '''
+SILENT = 'os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # as measured: it uploads no usage statistics'
 REGISTER = """
     options.register_custom_ops_library(str(HERE / "{}"))"""
 
@@ -112,7 +113,8 @@ def deploy(
     providers = str([provider if provider[1] else provider[0]]).replace("'", '"')
     return Serving(
         libraries=("onnxruntime" if on_cpu else "onnxruntime[cuda,cudnn]",),
-        imports=("import onnxruntime",),
+        imports=("import os", "import onnxruntime"),
+        before=(SILENT,),
         code=CODE.format(
             graphs=graphs,
             session=(ON_CPU if on_cpu else ON_CUDA).format(providers=providers),
