@@ -41,7 +41,7 @@ def test_it(measurement): ...
 """
 # The handler is set because a shell starts background processes without it.
 MAIN = "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); sys.exit(pytest.main())"
-PATIENCE_S = 120
+PATIENCE_S = 300
 Started = subprocess.Popen[str] | warm.WarmProcess
 """A run of pytest."""
 
