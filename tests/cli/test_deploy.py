@@ -69,7 +69,7 @@ def forked_checks(torch_server: TorchServer) -> Iterator[None]:
 def sweep(project: Path, workload: str, *under: str, precision: Precision = "fp32") -> None:
     settings = Settings(budget_s=0.01, warmup_s=0.01, min_rounds=6, cache=compiled_folder())
     cases = [Case(workload=workload, compiler=name, batch_size=2, precision=precision) for name in under]
-    journal = Journal(project / ".ngraph", {"processor": "a processor"})
+    journal = Journal(project / ".ngraph", {"processor": "a processor", "python": "3.11.7", "architecture": "aarch64"})
     with closing(journal), closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
         for record in bench.run(cases):
             journal.append(record)
@@ -99,6 +99,7 @@ def test_a_case_becomes_a_folder_that_checks_itself(
     readme = (swept / "out" / "README.md").read_text()
     assert readme.startswith("# deployed_net:net at batch size 2, compiled by torchscript\n")
     assert "a processor" in readme
+    assert "It was measured with Python 3.11.7 on aarch64; for others, " in readme
     assert "Measured in 1 launch, " in readme
     assert "| `model.pt` | the frozen TorchScript module |" in readme
 

@@ -28,7 +28,8 @@ pip install -r requirements.txt
 python serve.py --check
 ```
 
-The check verifies the files and the outputs, and prints the throughput. In a service, import `serve` from this folder:
+It was measured with Python {python} on {architecture}; for others, packages may not exist in these versions. The check
+verifies the files and the outputs, and prints the throughput. In a service, import `serve` from this folder:
 
 ```python
 import serve
@@ -79,9 +80,11 @@ LABELS = {
 
 def readme(record: Record, run: Run, target: Target, written: Written, costs: Costs) -> str:
     """Return the text of the README."""
-    case = record.case
+    case, environment = record.case, run.environment_of(record.case.device)
     return TEXT.format(
         model=case.network_label,
+        python=environment.get("python", "of an unknown version"),
+        architecture=environment.get("architecture", "an unknown architecture"),
         batch_size=case.batch_size,
         compiler=case.compiler,
         inputs=_table(("input", "type", "shape"), written.inputs),

@@ -101,6 +101,7 @@ def deploy(
     on_cpu = provider[0] == "CPUExecutionProvider"
     if on_cpu and level != "ORT_DISABLE_ALL":
         _optimize(folder, level, artifact.custom_ops)
+        files[GRAPH] += ", for processors of another kind: `serve.py` has the line that loads it"
         shared = files_of_weights(folder / OPTIMIZED)  # weights that were not changed stay where they were
         spare = tuple(file for file in files if file not in shared)
         files |= _described(folder, "the graph as ONNX Runtime optimized it for this processor", OPTIMIZED)
