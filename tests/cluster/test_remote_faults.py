@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from cluster.processes import Cluster
 from cluster.remote_project import RemoteProject, agents_of, measured_on
-from fault_project import finished, wait_until
+from fault_project import PATIENCE_S, finished, wait_until
 
 from pytest_ngraph.bench.processes.lock import LOCK
+from pytest_ngraph.cluster.client.watch import AWAY_S
 
 CASES = 10
 
@@ -118,6 +119,26 @@ def test_an_unused_agent_does_not_outlive_its_device(red: Cluster, project: Remo
     run.send_signal(signal.SIGINT)
     status, printed = finished(run)
     assert status == 2, printed
+
+
+@pytest.mark.slow
+def test_a_device_that_is_away_for_a_quarter_of_an_hour(red: Cluster, tmp_path: Path) -> None:
+    """In real time: its cases are skipped, those of others are measured, and resuming measures the rest."""
+    red.start_device("blue")
+    project = RemoteProject(tmp_path, red, ["red", "blue"], workloads=[f"plain{number}" for number in range(CASES)])
+    run = project.start("-rs")
+    project.wait_for(2, run)
+    red.kill("red")
+    printed, _ = run.communicate(timeout=AWAY_S + PATIENCE_S)
+    assert run.returncode == 0, printed
+    assert "device red has been away for 15 minutes. Once it is back, --ngraph-resume continues" in printed
+    assert len([case for case in project.records if case.endswith("-blue")]) == CASES
+    assert "the run ended before: --ngraph-resume continues it" in printed
+    red.start_device("red")
+    status, printed = project.run("--ngraph-resume")
+    assert status == 0, printed
+    project.assert_whole()
+    assert_measured_once(red)
 
 
 @pytest.mark.slow
