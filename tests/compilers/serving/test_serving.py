@@ -11,11 +11,13 @@ from typing import ClassVar
 
 import pytest
 from compiled import CPU, THROUGHPUT, Export, require
+from served import conv
 
 from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import pytorch, serving
+from pytest_ngraph.compilers.inductor.package import PACKAGE
 from pytest_ngraph.compilers.pytorch import rebuilt
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.errors import Unsupported
@@ -80,6 +82,14 @@ def test_a_model_that_writes_into_a_buffer_answers_one_call_at_a_time(exported: 
     assert not deployed(exported(case), CPU, tmp_path, tmp_path).concurrent
     with pytest.raises(Unsupported, match="writing writes into padded in each call, and calls side by side would read"):
         deployed(exported(case), Target(cores=(0, 1), objective="throughput"), tmp_path, tmp_path)
+
+
+def test_a_package_says_that_it_is_unpacked(exported: Export, tmp_path: Path) -> None:
+    """In a container whose folders are all read-only, it cannot be loaded."""
+    (compiled := tmp_path / "compiled").mkdir()
+    (compiled / PACKAGE).touch()
+    (note,) = deployed(exported(conv("inductor")), CPU, compiled, tmp_path).notes
+    assert "unpacks the package into the folder for temporary files (`TMPDIR`" in note
 
 
 def test_a_trace_with_a_number_of_the_sample_is_refused(exported: Export, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +64,10 @@ PACKAGE = """    # torch._inductor.aoti_load_package, which wraps this, first co
     loader = torch._C._aoti.AOTIModelPackageLoader(str(HERE / "{file}"), "model", False{further})
     model = loader.boxed_run
 """
+UNPACKED = (
+    "`load()` unpacks the package into the folder for temporary files (`TMPDIR`, or `/tmp`), and removes it later. "
+    "That folder must be writable, and libraries in it may be loaded (no `noexec`)."
+)
 SCRIPT = """    module = torch.jit.load(HERE / "{file}", map_location="{device}").eval()
     model = {module}
 """
@@ -85,7 +90,7 @@ def deploy_package(artifact: Artifact, target: Target, package: Path, folder: Pa
     files = {package.name: "AOTInductor's package: a shared library with the weights, for this processor"}
     further = "" if LACKS_RUNNERS.match(version("torch")) else ", 1, -1"
     load = PACKAGE.format(file=package.name, further=further)
-    return _serving(artifact, target, load, files, given="tensors")
+    return replace(_serving(artifact, target, load, files, given="tensors"), notes=(UNPACKED,))
 
 
 def deploy_script(
