@@ -55,6 +55,18 @@ def test_a_weights_memory_layout_is_an_attribute(layout: str, weight: str, tmp_p
     assert weight in node.attributes.split(", ")
 
 
+def test_what_an_operation_reads_is_no_attribute_also_in_a_list(tmp_path: Path) -> None:
+    """An activation more shifts the numbers in the names of all that follow, which changes nothing of these."""
+
+    def attributes(activations: int) -> list[str]:
+        (folder := tmp_path / str(activations)).mkdir()
+        arguments = (("activations", activations),)
+        case = Case(workload="nets_in_parts:mixing", compiler="identity", batch_size=1, model_args=arguments)
+        return [node.attributes for node in nodes(export(case, folder)) if node.operator in ("einsum", "cat")]
+
+    assert attributes(0) == attributes(2) == ["nm,bmd->bnd, [6x4, _]", "[_, _], 1"]
+
+
 def test_a_traced_module_is_not_in_its_wrapper(tmp_path: Path) -> None:
     names = ["/module/backbone/0/Conv", "/module/Conv_1", "Conv_2"]
     convs = [helper.make_node("Identity", [f"v{i}"], [f"v{i + 1}"], name=name) for i, name in enumerate(names)]

@@ -92,3 +92,20 @@ def hooked() -> Made:
     layer.register_forward_pre_hook(lambda _, inputs: (torch.cos(inputs[0]),))
     layer.register_forward_hook(lambda _, __, output: torch.sin(output))
     return nn.Sequential(layer, nn.ReLU()).eval(), torch.rand(2, 4)
+
+
+class Mixing(nn.Module):
+    """Mixes its rows, after as many activations as asked for."""
+
+    def __init__(self, activations: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(6, 4))
+        self.before = nn.Sequential(*(nn.ReLU() for _ in range(activations)))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mixed = torch.einsum("nm,bmd->bnd", self.weight, self.before(x).relu())
+        return torch.cat([mixed, x[:, 1:]], 1)
+
+
+def mixing(activations: int) -> Made:
+    return Mixing(activations), torch.rand(1, 4, 8)

@@ -23,6 +23,8 @@ SCOPES = "pkg.torch.onnx.name_scopes"
 """Key of a node's property in which PyTorch's exporter notes its modules, the outermost first, and its own name."""
 LONGEST_ATTRIBUTE = 60
 """Characters of an argument that are kept: some are whole tensors."""
+COMPUTED = "_"
+"""What stands in a list of arguments for the result of another operation."""
 
 
 def nodes(artifact: Artifact) -> list[Node]:
@@ -104,10 +106,25 @@ def _attributes(node: torch.fx.Node) -> Iterator[str]:
 
     for argument in (*node.args, *node.kwargs.values()):
         if not isinstance(argument, torch.fx.Node):
-            yield _short(str(argument))
+            yield _short(_in_list(argument))
         elif argument.op in ("placeholder", "get_attr"):
-            value = argument.meta.get("val")
-            yield _weight(_shape(value)) + _layout(value)
+            yield _of_weight(argument)
+
+
+def _in_list(argument: Any) -> str:
+    """Return an argument that may be a list, without names in it: these are numbers that another operation shifts."""
+    import torch
+
+    if isinstance(argument, (list, tuple)):
+        return f"[{', '.join(map(_in_list, argument))}]"
+    if isinstance(argument, torch.fx.Node):
+        return _of_weight(argument) if argument.op in ("placeholder", "get_attr") else COMPUTED
+    return str(argument)
+
+
+def _of_weight(node: torch.fx.Node) -> str:
+    value = node.meta.get("val")
+    return _weight(_shape(value)) + _layout(value)
 
 
 def of_onnx(file: Path, *, traced: bool = False) -> list[Node]:
