@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,11 +41,37 @@ def test_a_faster_module_is_named_as_a_gain() -> None:
     assert said(head, latency_s=0.8).startswith("`head` -200 ms [-218, -182], 100 % of the gain; ")
 
 
+def test_a_module_that_hardly_takes_time_is_named_where_it_is_what_became_slower() -> None:
+    """Beside other small ones, and with less than a hundredth of a call: an activation of another kind."""
+    nodes = [*NODES, *(node(f"small{number}", f"tail.{number}", "relu") for number in range(3))]
+    tails = [[kernel(f"s{number}", 0.001, [f"small{number}"]) for number in range(3)] for _ in range(2)]
+    tails[1][1] = kernel("s1", 0.009, ["small1"])
+    base, head = (
+        profile([*KERNELS, *tail], nodes, latency_s=latency_s, name="")
+        for tail, latency_s in zip(tails, (1.0, 1.008), strict=True)
+    )
+    found = why(explain([base, head], fuses_alike=True).to_dict(), 1.008)
+    assert found.startswith("`tail.1` +8.0 ms [7.7, 8.3], 100 % of the slowdown; ")
+
+
 def test_operations_that_only_one_side_has_are_named_with_their_modules() -> None:
     head = [*KERNELS, kernel("c", 0.1, ["more"])]
     found = said(head, [*NODES, node("more", "head.added", "linear")], latency_s=1.1)
     assert "added: linear in `head.added`" in found
     assert found.startswith("`head")
+
+
+def test_changes_in_the_module_that_is_named_come_before_those_elsewhere() -> None:
+    """Else a long list ends before it."""
+    elsewhere = [node(f"more{number}", f"body.{number}", "relu") for number in range(4)]
+    head = [KERNELS[0], kernel("b", 0.7, ["linear"])]
+    base, now = (
+        [*(replace(each, shape=(size,)) for each in elsewhere), *NODES[:2], replace(NODES[2], shape=(size,))]
+        for size in (2, 4)
+    )
+    pair = [profile(KERNELS, base), profile(head, now, latency_s=1.2)]
+    found = why(explain(pair, fuses_alike=True).to_dict(), 1.2)
+    assert "; changed: linear in `head`, relu in `body.0`, relu in `body.1` and 2 more; " in found
 
 
 def test_what_is_no_longer_fused_is_named() -> None:

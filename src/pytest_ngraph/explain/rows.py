@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pytest_ngraph.explain.fusions import Work, label, works
-from pytest_ngraph.explain.modules import SHORTEST_S, Chosen, Times, choose
+from pytest_ngraph.explain.modules import SHORTEST_S, WORTH_OPENING, Chosen, Times, choose
 from pytest_ngraph.explain.places import LAYOUT, UNATTRIBUTED, Place, is_within, paths_of, place, place_of_main
 from pytest_ngraph.explain.profile import Kernel, Profile
 from pytest_ngraph.explain.siblings import Siblings, Spanning, spanned
@@ -17,7 +17,8 @@ from pytest_ngraph.metrics.between import IN_GENERAL, of_difference
 from pytest_ngraph.stats import Estimate, Floats, median_interval
 
 SMALL = 0.01
-"""Modules with less than this share of each latency have one row together."""
+"""Modules with less than this share of each latency have one row together, but for those that two cases by one compiler
+differ in."""
 
 Kind = Literal["module", "between", "others", "operator", "layout", "unattributed", "outside"]
 """What a row is about: a module with all its parts; what lies between the parts of a module that have rows; small
@@ -74,7 +75,7 @@ class Series:
         small: list[tuple[Chosen, Floats]] = []
         for each in choose(times := self._times(own), depth) if own else []:
             seconds = times.itself(each.module) if each.opened else times.within(each.module)
-            (small if self._is_small(seconds) and depth is None else rows).append((each, seconds))
+            (small if depth is None and self._is_small(seconds) else rows).append((each, seconds))
         made = [self._of_module(each, seconds) for each, seconds in rows]
         if len(small) == 1:
             made.append(self._of_module(*small[0]))
@@ -153,6 +154,9 @@ class Series:
         )
 
     def _is_small(self, seconds: Floats) -> bool:
+        """Return whether a module may stand with others: not if it is what two cases by one compiler differ in."""
+        if self._fuses_alike and abs(_weight(seconds)) >= WORTH_OPENING * abs(_weight(self.latency)):
+            return False
         return bool(np.all(np.median(seconds, axis=1) < SMALL * np.median(self.latency, axis=1)))
 
     def _place(self, case: int, kernel: Kernel) -> Place:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
 from pytest_ngraph.explain.counters import in_words
 from pytest_ngraph.explain.explanation import SLOWED
+from pytest_ngraph.explain.places import is_within
 from pytest_ngraph.metrics.between import NORMAL, TAIL
 from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
@@ -47,8 +48,9 @@ def why(explanation: Mapping[str, Any], ratio: float) -> str:
     named = [row for row in sure if row["kind"] not in UNNAMED][:MOST_PARTS]
     shown = named or [row for row in sure if row["kind"] == "outside"]
     parts = [_part(row, whole, what) for row in shown] or ["no part of it differs beyond chance"]
-    parts += _graph(explanation.get("graph"))
-    parts += _compiled(explanation["compiled"])
+    first = [row["name"] for row in named if row["kind"] in ("module", "between")]
+    parts += _graph(explanation.get("graph"), first)
+    parts += _compiled(explanation["compiled"], first)
     parts += in_words(explanation.get("counters", ()))
     return "; ".join([*parts, _coverage(min(explanation["coverage"]))])
 
@@ -109,27 +111,42 @@ def _coverage(share: float) -> str:
     return f"{100 * share:.0f} % of a call was profiled"
 
 
-def _graph(graph: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield which modules have another path, which operations only one side has, and which differ."""
+def _graph(graph: Mapping[str, Any] | None, first: Sequence[str]) -> Iterator[str]:
+    """Yield which modules have another path, which operations only one side has, and which differ.
+
+    Args:
+        first: paths of the modules whose operations come first.
+    """
     moved = [f"{_module(one)} is now {_module(other)}" for one, other in (graph or {}).get("moved", {}).items()]
     if moved:
         yield listed(moved, MOST_CHANGES)
     for key in ("added", "removed", "changed"):
-        found = [f"{each['operator']} in {_module(each['module'])}" for each in (graph or {}).get(key, ())]
+        operations = _in_order((graph or {}).get(key, ()), first)
+        found = [f"{each['operator']} in {_module(each['module'])}" for each in operations]
         if found:
             yield f"{key}: {listed(list(dict.fromkeys(found)), MOST_CHANGES)}"
 
 
-def _compiled(compiled: Mapping[str, Any]) -> Iterator[str]:
-    """Yield which fusions were lost, and which kernels are of another kind."""
+def _compiled(compiled: Mapping[str, Any], first: Sequence[str]) -> Iterator[str]:
+    """Yield which fusions were lost, and which kernels are of another kind. `first` is as in `_graph`."""
     if lost := [*compiled["lost"]]:
         yield f"no longer fused: {listed(lost, MOST_CHANGES)}"
     kinds = [
         f"{each['label']} in {_module(each['module'])}: {each['base']}, now {each['head']}"
-        for each in compiled["kinds"]
+        for each in _in_order(compiled["kinds"], first)
     ]
     if kinds:
         yield f"other kernels: {listed(kinds, MOST_CHANGES)}"
+
+
+def _in_order(changes: Iterable[Mapping[str, Any]], first: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Return changes in their order, those in these modules before all others."""
+
+    def place(change: Mapping[str, Any]) -> int:
+        own = (number for number, module in enumerate(first) if is_within(change["module"], module))
+        return next(own, len(first))
+
+    return sorted(changes, key=place)
 
 
 def _module(path: str) -> str:
