@@ -74,6 +74,26 @@ def test_changes_in_the_module_that_is_named_come_before_those_elsewhere() -> No
     assert "; changed: linear in `head`, relu in `body.0`, relu in `body.1` and 2 more; " in found
 
 
+@pytest.mark.parametrize(
+    ("other", "further"), [("layer1.norm", "1 more part slower, all in `layer1`"), ("head", "1 more part slower")]
+)
+def test_what_has_all_parts_that_became_slower_is_named_where_there_are_more_than_two(other: str, further: str) -> None:
+    nodes = [*NODES[:2], node("linear", other)]
+    head = [kernel("a", 0.6, ["conv"]), kernel("r", 0.2, ["relu"]), kernel("b", 0.7, ["linear"])]
+    base = [kernel("a", 0.3, ["conv"]), kernel("r", 0.1, ["relu"]), kernel("b", 0.5, ["linear"])]
+    pair = [profile(base, nodes, name="base"), profile(head, nodes, latency_s=1.6, name="head")]
+    found = why(explain(pair, fuses_alike=True).to_dict(), 1.6)
+    assert found.split("; ")[2] == further
+
+
+def test_operations_of_one_module_are_named_together_without_those_that_compute_nothing() -> None:
+    operators = ["_assert_tensor_metadata", "transpose", "view", "transpose", "softmax"]
+    added = [node(f"more{number}", "head.added", name) for number, name in enumerate(operators)]
+    head = [*KERNELS, kernel("c", 0.1, [each.name for each in added])]
+    assert "; added: transpose and softmax in `head.added`; " in said(head, [*NODES, *added], latency_s=1.1)
+    assert "; added: view in `head.added`; " in said(head, [*NODES, node("more0", "head.added", "view")], latency_s=1.1)
+
+
 def test_what_is_no_longer_fused_is_named() -> None:
     head = [kernel("a", 0.4, ["conv"]), kernel("r", 0.2, ["relu"]), kernel("b", 0.5, ["linear"])]
     found = said(head, latency_s=1.2)

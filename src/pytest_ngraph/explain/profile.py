@@ -10,6 +10,7 @@ Group = Literal["module", "layout", "unattributed"]
 """What a kernel's time counts for: a module of the network, layout changes, or nothing that is known."""
 SILENT = (
     *("getitem", "view", "reshape", "unsqueeze", "squeeze", "flatten", "detach", "alias", "dropout", "identity"),
+    "_assert_tensor_metadata",
     *("Reshape", "Unsqueeze", "Squeeze", "Flatten", "Dropout", "Identity"),
 )
 """Operators that compute nothing. A label leaves them out beside others."""

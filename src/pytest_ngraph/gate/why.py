@@ -8,11 +8,12 @@ from typing import Any
 
 from pytest_ngraph.explain.counters import in_words
 from pytest_ngraph.explain.explanation import SLOWED
-from pytest_ngraph.explain.places import is_within
+from pytest_ngraph.explain.places import is_within, lowest
+from pytest_ngraph.explain.profile import SILENT
 from pytest_ngraph.metrics.between import NORMAL, TAIL
 from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
-from pytest_ngraph.wording import listed
+from pytest_ngraph.wording import counted, grouped, listed
 
 Row = Mapping[str, Any]
 """A part of the time, as `Explanation.to_dict` writes it."""
@@ -45,9 +46,11 @@ def why(explanation: Mapping[str, Any], ratio: float) -> str:
     whole = max(abs(timed), profiled)
     what = "profiled " * (profiled > MOST_INFLATED * abs(timed)) + ("slowdown" if slower else "gain")
     sure = surely_differing(rows, slower=slower)
-    named = [row for row in sure if row["kind"] not in UNNAMED][:MOST_PARTS]
+    known = [row for row in sure if row["kind"] not in UNNAMED]
+    named = known[:MOST_PARTS]
     shown = named or [row for row in sure if row["kind"] == "outside"]
     parts = [_part(row, whole, what) for row in shown] or ["no part of it differs beyond chance"]
+    parts += _further(known, "slower" if slower else "faster")
     first = [row["name"] for row in named if row["kind"] in ("module", "between")]
     parts += _graph(explanation.get("graph"), first)
     parts += _compiled(explanation["compiled"], first)
@@ -104,6 +107,15 @@ def _part(row: Row, whole: float, what: str) -> str:
     return f"{name} {signed(difference, 's')}, {share} {what}"
 
 
+def _further(known: Sequence[Row], how: str) -> Iterator[str]:
+    """Yield how many parts are not named, and the module that has all parts, if the network is more than that."""
+    if len(known) > MOST_PARTS:
+        is_modules = all(row["kind"] in ("module", "between") for row in known)
+        common = lowest(row["name"] for row in known) if is_modules else ""
+        within = f", all in {_module(common)}" if common else ""
+        yield f"{counted(len(known) - MOST_PARTS, 'more part')} {how}{within}"
+
+
 def _coverage(share: float) -> str:
     """Return how much of a call the profiles show."""
     if share > SLOWED:
@@ -121,10 +133,17 @@ def _graph(graph: Mapping[str, Any] | None, first: Sequence[str]) -> Iterator[st
     if moved:
         yield listed(moved, MOST_CHANGES)
     for key in ("added", "removed", "changed"):
-        operations = _in_order((graph or {}).get(key, ()), first)
-        found = [f"{each['operator']} in {_module(each['module'])}" for each in operations]
-        if found:
-            yield f"{key}: {listed(list(dict.fromkeys(found)), MOST_CHANGES)}"
+        if found := list(_operations((graph or {}).get(key, ()), first)):
+            yield f"{key}: {listed(found, MOST_CHANGES)}"
+
+
+def _operations(changes: Sequence[Mapping[str, Any]], first: Sequence[str]) -> Iterator[str]:
+    """Yield the operators of each module, `transpose and softmax in `blocks.3``; of those that compute, if any does."""
+    loud = [each for each in changes if each["operator"] not in SILENT]
+    by_module = grouped((each["module"], each["operator"]) for each in _in_order(loud or changes, first))
+    for module, operators in by_module.items():
+        *others, last = operators if len(operators) <= MOST_CHANGES else [listed(operators, MOST_CHANGES)]
+        yield f"{', '.join(others)}{' and ' if others else ''}{last} in {_module(module)}"
 
 
 def _compiled(compiled: Mapping[str, Any], first: Sequence[str]) -> Iterator[str]:
