@@ -45,3 +45,13 @@ def test_operations_that_no_kernel_names_lie_between_those_that_are_named() -> N
         f"{names[2]}/2": ("mean",),
         f"{names[3]}/3": ("linear",),
     }
+
+
+def test_a_generated_kernel_that_no_operation_led_to_changes_a_layout() -> None:
+    """It lies between all that runs before and after it, which is the whole network."""
+    names = ["aoti_torch_cpu_mkldnn__convolution_pointwise", "cpp_fused_7", CONVOLUTION, "cpp_fused_mean_1"]
+    named = [(names[0], ("stem",)), (names[1], ()), (names[2], ("relu",)), (names[3], ("mean",))]
+    known = in_order(names, named)
+    assert [name for name, each in known.items() if each.layout] == [f"{names[1]}/1"]
+    assert complete(known, NODES)[f"{names[1]}/1"] == ()
+    assert complete(known, NODES)[f"{names[2]}/2"] == ("conv", "norm", "add", "relu")

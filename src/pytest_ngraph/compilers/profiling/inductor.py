@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 INFORMATION = "kernel_information.json"
 GRAPH = re.compile(r"^graph_\d+_")
 """What precedes the name of a generated kernel where it reports itself."""
+OF_NOTHING = re.compile(r"^cpp_fused_\d+$")
+"""The name of a generated kernel that no operation led to: it copies into the memory layout that is needed there."""
 
 
 def options() -> dict[str, Any]:
@@ -71,7 +73,13 @@ class ProfiledPackage:
                 seconds[index] = seconds.get(index, 0.0) + span.seconds / calls
         known = in_order(names, self._information)
         kernels = [
-            Kernel(name=name, operator=name.rpartition("/")[0], seconds=seconds[index], provider="cpu")
+            Kernel(
+                name=name,
+                operator=name.rpartition("/")[0],
+                seconds=seconds[index],
+                provider="cpu",
+                layout=known[name].layout,
+            )
             for index, name in enumerate(known)
         ]
         return located(kernels, known, self._nodes)
@@ -99,5 +107,6 @@ def in_order(names: Sequence[str], information: Sequence[tuple[str, tuple[str, .
     known: dict[str, Known] = {}
     for index, name in enumerate(names):
         named = information[of[index]][1] if index in of else ()
-        known[f"{name}/{index}"] = Known(nodes=named, inputs=tuple(known))
+        layout = not named and OF_NOTHING.match(name) is not None
+        known[f"{name}/{index}"] = Known(nodes=named, inputs=tuple(known), layout=layout)
     return known
