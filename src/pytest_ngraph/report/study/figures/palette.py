@@ -32,11 +32,13 @@ SPARE_SYMBOLS = ("cross", "triangle-left", "triangle-right", "square", "diamond"
 """For unknown compilers: each pair is used once, then they repeat."""
 
 RAINBOW = {
-    9: "#882e72", 10: "#1965b0", 12: "#5289c7", 14: "#7bafde", 15: "#4eb265", 16: "#90c987", 17: "#cae0ab",
-    18: "#f7f056", 20: "#f6c141", 21: "#f4a736", 22: "#f1932d", 23: "#ee8026", 24: "#e8601c", 26: "#dc050c",
-    27: "#a5170e", 28: "#72190e",
+    3: "#d1bbd7", 5: "#ba8db4", 7: "#aa6f9e", 9: "#882e72", 10: "#1965b0", 12: "#5289c7", 14: "#7bafde", 15: "#4eb265",
+    16: "#90c987", 17: "#cae0ab", 18: "#f7f056", 20: "#f6c141", 22: "#f1932d", 24: "#e8601c", 26: "#dc050c",
+    28: "#72190e",
 }  # fmt: skip
 """Paul Tol's discrete rainbow, by his numbers: an order that colour-blind readers see as well."""
+LEFT_OUT = (5, 3, 7, 12, 16, 22, 24, 18, 10, 17, 26, 14, 20, 28, 9)
+"""Which of them fewer parts do without, in this order: those that follow each other are then as unlike as can be."""
 LAYOUT_COLOUR, OTHERS_COLOUR, UNKNOWN_COLOUR, OUTSIDE_COLOUR = "#ff3ec9", "#cbbfa0", "#6e6e73", "#b5b5ba"
 """Layout changes, which must be seen; small parts together; and in grey what is not known."""
 
@@ -86,9 +88,9 @@ def looks(compilers: Iterable[str]) -> dict[str, Look]:
 
 
 def in_order(count: int) -> list[str]:
-    """Return colours for parts in their order, at most as many as `RAINBOW` has; fewer are further apart."""
-    colours = [*RAINBOW.values()]
-    return [colours[round(place * (len(colours) - 1) / max(1, count - 1))] for place in range(count)]
+    """Return colours for parts in their order, at most as many as `RAINBOW` has."""
+    left_out = LEFT_OUT[: len(RAINBOW) - count]
+    return [colour for number, colour in RAINBOW.items() if number not in left_out][:count]
 
 
 def _candidates(name: str) -> Iterator[Look]:
