@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -107,8 +107,8 @@ def _arms(layers: Sequence[Layer], case: Case, target: Target, preparer: Prepare
                 scored_by="",
             )
             artifact = _exported(preparer, of_layer, target, folder / str(place))
-            start = partial(preparer.workers.further, case.compiler, target)
-            worker = at_end.enter_context(closing(answer(of_layer, "built", start)))
+            fresh = preparer.workers.fresh(target, compiler=case.compiler)  # of libraries that are imported once
+            worker = answer(of_layer, "built", partial(at_end.enter_context, fresh))
             arms.append(prepared(preparer, artifact, of_layer, target, lambda worker=worker: worker))  # type: ignore[misc]
         yield arms
 
