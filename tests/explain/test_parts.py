@@ -57,6 +57,16 @@ def test_of_many_parts_only_the_heaviest_have_a_name() -> None:
     assert outside.seconds == pytest.approx((0.05,))
 
 
+@pytest.mark.parametrize(("count", "shown"), [(1, ["op0"]), (2, ["3"])])
+def test_operators_that_hardly_take_time_have_no_name_of_their_own(count: int, shown: list[str]) -> None:
+    profile = kept(["a", "b"], "identity", 1.0)
+    (kernel, *_) = profile.kernels
+    kernels = [replace(kernel, name="heavy", operator="linear", seconds=0.5)]
+    small = [replace(kernel, name=f"{index}", operator=f"op{index}", seconds=0.009) for index in range(2 * count - 1)]
+    parts = by_operators([replace(profile, kernels=(*kernels, *small))])
+    assert [part.name for part in parts[:-1]] == ["linear", *shown]
+
+
 def test_kernels_without_a_module_are_unattributed() -> None:
     profile = kept(residual(1, 1), "identity", 1.0, coverage=0.9)
     lost = replace(profile.kernels[0], modules=())

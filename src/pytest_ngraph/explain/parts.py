@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pytest_ngraph.explain.explanation import LEAST_COVERAGE
 from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.explain.places import is_within
-from pytest_ngraph.explain.rows import Kind, Row, Series
+from pytest_ngraph.explain.rows import SMALL, Kind, Row, Series
 
 MOST_PARTS = 16
 """Parts with a name; the lighter ones are one part together."""
@@ -50,10 +50,12 @@ def by_modules(profiles: Sequence[KeptProfile], most: int = MOST_PARTS) -> list[
 
 
 def by_operators(profiles: Sequence[KeptProfile], most: int = MOST_PARTS) -> list[Part]:
-    """Return kinds of operators, the heaviest first, then the rest."""
+    """Return kinds of operators, the heaviest first, then the rest. Small ones are one part together."""
     series = _series(profiles)
     rows = sorted(series.by_operator(), key=lambda row: _weight(row, profiles), reverse=True)
-    return _parts([*rows, series.outside()], profiles, most)
+    small = sum(row.kind == "operator" and _weight(row, profiles) < SMALL for row in rows)
+    named = sum(row.kind == "operator" for row in rows)
+    return _parts([*rows, series.outside()], profiles, min(most, named - small if small > 1 else named))
 
 
 def _series(profiles: Sequence[KeptProfile]) -> Series:
