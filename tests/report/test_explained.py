@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from explained import kernel, node, profile
 
 from pytest_ngraph.explain.explanation import explain
@@ -68,3 +70,11 @@ def test_kernels_of_one_kind_name_it_once_and_those_that_do_not_fit_are_counted(
     explained = explain([profile(kernels, NODES[:2], 1e-2)])
     assert "    conv2d+relu, conv2d (jit), relu (reference)" in lines("net-b1-cpu", explained, 100)
     assert "    conv2d+relu, conv2d (jit) and 1 more" in lines("net-b1-cpu", explained, 45)
+
+
+def test_lines_that_are_too_long_go_on_in_the_next() -> None:
+    shown = lines("net-b1-cpu", explain([replace(FUSED, name="onnxruntime:threads=2")]), 100)
+    assert shown[-2:] == [
+        "onnxruntime:threads=2: 82 % of the time of a call was profiled; 100.0 % of that is in modules and",
+        "    layout changes",
+    ]

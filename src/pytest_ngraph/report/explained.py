@@ -31,8 +31,7 @@ def lines(workload: str, explained: Explanation, width: int) -> list[str]:
             found += textwrap.wrap(line, width, subsequent_indent="    ", break_long_words=False)
         found.append("")
     found += [*_table(explained, width), ""]
-    found += _coverage(explained)
-    for line in _counters(explained):
+    for line in (*_coverage(explained), *_counters(explained)):
         found += textwrap.wrap(line, width, subsequent_indent="    ")
     return [shortened(line, width) for line in found]
 
