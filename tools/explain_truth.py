@@ -1,12 +1,13 @@
 """Plant changes in known modules of networks, gate them, and count how often the explanation names the module.
 
     python tools/explain_truth.py [--networks=NAME,...] [--compilers=NAME,...] [--rounds=1,2,3,4,unchanged]
-        [--results=FILE] [--write]
+        [--results=FILE] [--cache=DIR] [--write]
 
 Each round is one commit of a test repository: it changes the weights of every network, and plants something behind one
 layer of each (`PLANTS`), so that every case is measured beside the commit before. In the round `unchanged` only the
 weights differ, and every case is explained. `--results` keeps what was found, so that a later call goes on with what is
-missing. `--write` puts the tables into docs/explain.md.
+missing. `--cache` keeps what was compiled: all rounds have the same base, which is compiled once for all calls with
+that folder, and else once for each call. `--write` puts the tables into docs/explain.md.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from pytest_ngraph.record import Record
 
 PAGE = markdown_output.ROOT / "docs" / "explain.md"
 COMPILERS = ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "executorch")
-INI = "[pytest]\npythonpath = .\nngraph_cache = cache\n"
+INI = "[pytest]\npythonpath = .\n"
 TEST = """import pytest
 
 @pytest.mark.ngraph(workload="planted:network", compiler={compilers}, model_args={{"name": "{network}"}})
@@ -79,10 +80,17 @@ PLANTS: dict[str, tuple[Plant, ...]] = {
 
 
 class Repository:
-    """A git repository with a test of each network, in `folder`, which exists and is empty."""
+    """A git repository with a test of each network.
 
-    def __init__(self, folder: Path, networks: Iterable[str], names: Sequence[str]) -> None:
+    Args:
+        folder: exists and is empty.
+        names: the compilers.
+        cache: where compiled models are kept.
+    """
+
+    def __init__(self, folder: Path, networks: Iterable[str], names: Sequence[str], cache: Path) -> None:
         self.folder = folder
+        self._cache = cache
         self._networks = tuple(networks)
         shutil.copy(planted.__file__, folder)
         (folder / "pytest.ini").write_text(INI)
@@ -97,7 +105,7 @@ class Repository:
         self._git("checkout", "--quiet", "--detach", "master")
         self._commit(plants, seed=seed)
         options = ["--ngraph-against=master", "--ngraph-inconclusive=pass", "--ngraph-explain=all"]
-        output_of(self.folder, *options, environment={})
+        output_of(self.folder, *options, f"--ngraph-cache={self._cache}", environment={})
         return list(store.read(self.folder / ".ngraph").records)
 
     def _commit(self, plants: Mapping[str, Plant], *, seed: int) -> None:
@@ -169,6 +177,7 @@ def main() -> None:
     parser.add_argument("--compilers", type=lambda text: text.split(","), default=list(COMPILERS))
     parser.add_argument("--rounds", type=lambda text: text.split(","), default=[*rounds, UNCHANGED])
     parser.add_argument("--results", type=Path, metavar="FILE", help="where results are kept")
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="where compiled models are kept for later calls")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
     for name, known in (("networks", [*PLANTS]), ("rounds", [*rounds, UNCHANGED])):
@@ -176,20 +185,26 @@ def main() -> None:
             parser.error(f"--{name}: there is no {', '.join(unknown)}. Choose of {', '.join(known)}.")
     names = [name for name in asked.compilers if not compilers.missing_library(name)]
     outcomes = read(asked.results)
-    for seed, number in enumerate(asked.rounds, start=1):
-        planted_now = {each: None if number == UNCHANGED else PLANTS[each][int(number) - 1] for each in asked.networks}
-        missing = [
-            each for each, plant in planted_now.items() if any((each, name, plant) not in outcomes for name in names)
-        ]
-        if not missing:
-            continue
-        plants = {each: plant for each in missing if (plant := planted_now[each])}
-        with tempfile.TemporaryDirectory(prefix="ngraph-explain-") as folder:
-            records = Repository(Path(folder), missing, names).run(plants, seed)
-        found = [each for each in (outcome(record, plants) for record in records) if each]
-        outcomes |= {each.key: each for each in found}
-        if asked.results:
-            keep(asked.results, found)
+    with tempfile.TemporaryDirectory(prefix="ngraph-explain-cache-") as scratch:
+        cache = (asked.cache or Path(scratch)).resolve()
+        for seed, number in enumerate(asked.rounds, start=1):
+            planted_now = {
+                each: None if number == UNCHANGED else PLANTS[each][int(number) - 1] for each in asked.networks
+            }
+            missing = [
+                each
+                for each, plant in planted_now.items()
+                if any((each, name, plant) not in outcomes for name in names)
+            ]
+            if not missing:
+                continue
+            plants = {each: plant for each in missing if (plant := planted_now[each])}
+            with tempfile.TemporaryDirectory(prefix="ngraph-explain-") as folder:
+                records = Repository(Path(folder), missing, names, cache).run(plants, seed)
+            found = [each for each in (outcome(record, plants) for record in records) if each]
+            outcomes |= {each.key: each for each in found}
+            if asked.results:
+                keep(asked.results, found)
     text = "\n\n".join(filter(None, [by_compiler([*outcomes.values()]), not_found([*outcomes.values()])]))
     markdown_output.publish(environment(), text, "explain truth" if asked.write else "", PAGE)
 
