@@ -132,7 +132,7 @@ def by_compiler(outcomes: Sequence[Outcome]) -> str:
         regressed = [each for each in changed if each.verdict == "regressed"]
         explained = [each for each in regressed if each.first is not None]
         bounded = [each for each in explained if each.whole_s]
-        same = [each for each in own if not each.plant]
+        same = [each for each in own if not each.plant and each.first is not None]
         rows.append(
             [
                 f"`{compiler}`",

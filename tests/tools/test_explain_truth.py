@@ -30,14 +30,21 @@ ELSEWHERE = Outcome(
     whole_s=Estimate(0.0115, 0.008, 0.015),
 )
 EQUAL = Outcome(network="resnet18", compiler="tvm", plant=None, verdict="unchanged", first="")
+FAILED = Outcome(network="deit", compiler="tvm", plant=None, verdict="inconclusive")
+"""A case that nothing was said of."""
 
 
 def test_a_part_of_the_changed_module_is_found_and_a_neighbour_is_not() -> None:
-    table = by_compiler([FOUND, ELSEWHERE, EQUAL])
+    table = by_compiler([FOUND, ELSEWHERE, EQUAL, FAILED])
     cells = [cell.strip() for cell in table.splitlines()[-1].strip("|").split("|")]
     assert cells == ["`tvm`", "2", "2", "1 of 2", "1 of 2", "2 of 2", "0 of 1", "49 %"]
     assert "`layer1.convolution`" in not_found([FOUND, ELSEWHERE, EQUAL])
     assert not_found([FOUND, EQUAL]) == ""
+
+
+def test_an_unchanged_case_that_could_not_be_explained_is_measured_again(tmp_path: Path) -> None:
+    keep(file := tmp_path / "kept.jsonl", [EQUAL, FAILED])
+    assert list(read(file).values()) == [EQUAL]
 
 
 def test_a_later_call_has_what_was_kept(tmp_path: Path) -> None:

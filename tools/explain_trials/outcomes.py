@@ -125,6 +125,7 @@ def _tuples(kept: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep(path: Path, outcomes: Iterable[Outcome]) -> None:
-    """Add outcomes to a file, one line of JSON each."""
+    """Add outcomes to a file, one line of JSON each, but for unchanged cases that nothing was said of."""
+    said = (each for each in outcomes if each.plant or each.first is not None)
     with path.open("a") as file:
-        file.writelines(json.dumps(dataclasses.asdict(each)) + "\n" for each in outcomes)
+        file.writelines(json.dumps(dataclasses.asdict(each)) + "\n" for each in said)
