@@ -32,6 +32,9 @@ class Settings:
         timeout_s: seconds that a phase (build, compile, verify, ...) may take before the worker is killed.
         memory_bytes: resident memory of a worker and its children at which they are killed; None for no limit.
         tails_s: seconds of single calls, timed one by one, per case whose single calls are asked for.
+        leaders: of the cases of a group whose single calls and costs to serve are asked for, how many have them: the
+            fastest by their rounds, each of another compiler; None for all.
+        serving_launches: fresh processes that show what serving a case costs; None for the fewest with an interval.
         launch_s: seconds that one launch of a comparison with a base is measured for.
         load_s: seconds under load, per case of the objective `serving`.
         load_p99_s: under load, the time within which 99 of 100 requests must be answered.
@@ -53,6 +56,8 @@ class Settings:
     timeout_s: float = 1800.0
     memory_bytes: int | None = None
     tails_s: float = 1.0
+    leaders: int | None = None
+    serving_launches: int | None = None
     launch_s: float = 1.0
     load_s: float = 120.0
     load_p99_s: float = 0.1

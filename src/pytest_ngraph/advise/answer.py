@@ -250,11 +250,12 @@ def figures(candidate: Candidate) -> dict[str, float]:
 def _front(candidates: Sequence[Candidate]) -> set[Case]:
     """Return those that breach no limit, and that no other such one dominates: better in one figure, in none worse.
 
-    Where it was measured of some what serving them costs, the others are not among them.
+    Where it was measured of some what serving them costs, the others are not among them, unless they have a score.
     """
     allowed = [each for each in candidates if not each.breaches]
-    served = [each for each in allowed if each.cost("cold_start_s") is not None]
-    complete = {each.case: _falling(figures(each)) for each in served or allowed}
+    served = {each.case for each in allowed if each.cost("cold_start_s") is not None}
+    shown = [each for each in allowed if not served or each.case in served or each.record.score is not None]
+    complete = {each.case: _falling(figures(each)) for each in shown}
 
     def is_dominated(own: Mapping[str, float]) -> bool:
         return any(

@@ -54,6 +54,16 @@ class Limits:
     score: float | None = None
     cold_start_s: float | None = None
 
+    @property
+    def are_none(self) -> bool:
+        """Whether anything is allowed."""
+        return self == Limits()
+
+    @property
+    def ask_costs(self) -> bool:
+        """Whether there is a limit on what serving costs."""
+        return self.memory_bytes is not None or self.cold_start_s is not None
+
     def held(self, record: Record, between: Between) -> list[Held]:
         """Hold a measured record to each limit that there is. What cannot be deployed breaches, even without limits."""
         if record.undeployable:

@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.advise.limits import Limits
+from pytest_ngraph.advise.race import FIRST_S
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.asked import Asked
 from pytest_ngraph.bench.bench import Bench
@@ -25,6 +27,7 @@ from pytest_ngraph.machine.standing import staleness, would_follow_from
 from pytest_ngraph.metrics.between import Between
 from pytest_ngraph.metrics.percentiles import PERCENTILES, SPARE, fewest_calls
 from pytest_ngraph.record import Phase, Record
+from pytest_ngraph.serving.launches import LAUNCHES
 from pytest_ngraph.session.options import ResumeOptions
 from pytest_ngraph.session.resume import open_run
 from pytest_ngraph.settings import Settings
@@ -35,6 +38,15 @@ TAILS_SHARE = 1 / 3
 FEWEST_TAILS_S = 1.0
 FEWEST_CALLS = fewest_calls(PERCENTILES["p99_s"])
 """Fewest single calls that show a p99."""
+SHOWN = 2
+"""Candidates whose costs to serve and single calls are measured where no limit asks for them: the pick and who comes
+next, of which the answer shows them."""
+SHOWN_LAUNCHES = 1
+"""Launches that show these costs: a figure without an interval."""
+SCREENING_ROUNDS = 6
+"""Fewest rounds in the shortest rung, which only finds who is much slower: the fewest with a 95 % interval."""
+SCREENING_WARMUP_S = 0.25
+"""Most seconds of warming up in it: a first call, and windows in which what compiles at the second call does so."""
 SAME_S = 1.0
 """Time that is left differs by less than this where a step of a race is repeated."""
 
@@ -76,6 +88,7 @@ class Measuring:
         steps: what earlier sessions of this run measured, step by step. Where the race asks for the same again, it gets
             the same, and the time goes on from there, so that it decides as if it had not been interrupted.
         waits: knows how long the bench has waited for other sessions, which the race does not take.
+        limits: decide of how many candidates more than rounds is measured, and how well.
     """
 
     def __init__(
@@ -88,7 +101,9 @@ class Measuring:
         steps: Sequence[Step] = (),
         waits: Waits | None = None,
         clock: Clock = time.monotonic,
+        limits: Limits | None = None,
     ) -> None:
+        self._limits = limits or Limits()
         self._bench = bench
         self._asked = asked
         self._settings = settings
@@ -112,13 +127,7 @@ class Measuring:
 
     def __call__(self, cases: Sequence[Case], budget_s: float, left_s: float, wanted: Sequence[Case]) -> list[Record]:
         """Measure cases of one group in turn, all of them or, where an earlier session did so, none."""
-        rung = dataclasses.replace(
-            self._settings,
-            budget_s=budget_s,
-            goal="rank" if wanted else "best",
-            timeout_s=min(self._settings.timeout_s, left_s),
-            tails_s=self._tails_s(wanted, left_s),
-        )
+        rung = self._settings_of(budget_s, left_s, wanted)
         self._bench.adopt(rung)
         self._asked.clear()
         self._asked.update(wanted)
@@ -127,6 +136,23 @@ class Measuring:
         records = [self._take(self._journal.own(each)) for each in self._bench.run(cases)]
         self._journal.end_step(self.elapsed_s())
         return records
+
+    def _settings_of(self, budget_s: float, left_s: float, wanted: Sequence[Case]) -> Settings:
+        """Return the settings of a rung. All that is wanted is measured well only where a limit needs it."""
+        held = self._limits.ask_costs or self._limits.p99_s is not None
+        rung = dataclasses.replace(
+            self._settings,
+            budget_s=budget_s,
+            goal="rank" if wanted and held else "best",
+            timeout_s=min(self._settings.timeout_s, left_s),
+            tails_s=FEWEST_TAILS_S if self._limits.p99_s is None else self._tails_s(wanted, left_s),
+            leaders=None if held else SHOWN,
+            serving_launches=None if self._limits.ask_costs else SHOWN_LAUNCHES,
+        )
+        if budget_s > FIRST_S:
+            return rung
+        warmup_s = min(SCREENING_WARMUP_S, rung.warmup_s)
+        return dataclasses.replace(rung, goal="precision", min_rounds=SCREENING_ROUNDS, warmup_s=warmup_s)
 
     def _replayed(self, cases: Sequence[Case], rung: Settings) -> list[Record] | None:
         """Return what an earlier session measured at this step, if that is what is asked for and stands; else None.
@@ -167,10 +193,19 @@ class Measuring:
         is_short = before.get("budget_s", 0.0) < rung.budget_s
         if record.failure is not None and record.failure.kind == "timed out":
             is_short |= before.get("timeout_s", 0.0) < rung.timeout_s - SAME_S
-        if case in self._asked and record.has_single_calls and len(record.calls) < FEWEST_CALLS:
+        is_held = self._limits.p99_s is not None and case in self._asked
+        if is_held and record.has_single_calls and len(record.calls) < FEWEST_CALLS:
             is_short |= record.follows_from.get("tails_s", 0.0) < rung.tails_s - SAME_S
-        is_less = record.lacks_score(case) or (case in self._asked and record.lacks_costs)
+        is_less = record.lacks_score(case) or self._lacks_costs(case, record)
         return not (is_short or is_less or staleness(record, self._would_follow_from))
+
+    def _lacks_costs(self, case: Case, record: Record) -> bool:
+        """Return whether a limit asks for more about what serving a case costs than its record has."""
+        if case not in self._asked or not self._limits.ask_costs:
+            return False
+        costs = record.serving
+        is_only_shown = costs is not None and not costs.problem and len(costs.launches) < LAUNCHES
+        return record.lacks_costs or is_only_shown
 
     def _would_follow_from(self, record: Record) -> dict[str, Any]:
         """Return what a record would follow from now, if it were measured for as long as it was."""
@@ -194,6 +229,7 @@ def measuring(
     progress: Progress,
     workload: str,
     resumed: str = "",
+    limits: Limits | None = None,
 ) -> Iterator[Measuring]:
     """Open a bench and a run of the store, and close both at the end. The run is whole if nothing was raised.
 
@@ -203,6 +239,7 @@ def measuring(
         between: how much processes of the same code differ.
         workload: what the race is about.
         resumed: the race to resume, or `latest` for the newest unfinished one; empty for a new one.
+        limits: as in `Measuring`.
 
     Raises:
         UsageError: there is no such run, or it is no race of this workload.
@@ -225,5 +262,5 @@ def measuring(
     )
     with closing(journal), closing(bench):
         steps = run.steps if run else ()
-        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, steps, waits)
+        yield Measuring(bench, asked, conditions.settings, conditions.target, journal, steps, waits, limits=limits)
         journal.end(whole=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from pytest_ngraph.bench.rounds.goal import NOTHING_KNOWN, Knowledge, goal_of
 from pytest_ngraph.bench.rounds.group import interleave
 from pytest_ngraph.bench.rounds.headroom import Headroom
 from pytest_ngraph.bench.rounds.keeping import keep_profile
+from pytest_ngraph.bench.rounds.leaders import leading
 from pytest_ngraph.bench.rounds.load import put_under_load
 from pytest_ngraph.bench.rounds.preparer import Preparer
 from pytest_ngraph.bench.rounds.serving import ServingCosts
@@ -94,11 +95,9 @@ class Bench:
         self._workers = Workers(self._folder, settings.memory_bytes, self._home, forks=base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
-        self._costs = ServingCosts(asked.served, self._folder, settings, self._progress)
         self._preparer = Preparer(workers=self._workers, settings=settings, progress=self._progress)
-        self._launches = (
-            FurtherLaunches(base, self._preparer, target, self._drawing, self._costs, asked) if base else None
-        )
+        further = self._preparer, target, self._drawing, self._costs_of(asked.served), asked
+        self._launches = FurtherLaunches(base, *further) if base else None
 
     def run(self, cases: Sequence[Case]) -> Iterator[Record]:
         """Measure the cases of one group and yield each record as soon as it is complete."""
@@ -181,20 +180,25 @@ class Bench:
             goal = goal_of(self._settings, self._knowledge) if is_whole else None  # a part cannot answer its question
             contention = interleave(arms, self._settings, self._progress, goal=goal)
             if not self._settings.smoke:
-                time_calls(arms, self._asked.calls, self._settings)
+                time_calls(arms, leading(arms, self._asked.calls, self._settings.leaders), self._settings)
                 put_under_load(arms, self._settings, self._progress)
             cycles = uuid.uuid4().hex
             paired = [arm for arm in arms if isinstance(arm, PairedArm)]
             records = [arm.finish(contention, names, cycles) for arm in paired]
+            costs = self._costs_of(leading(arms, self._asked.served, self._settings.leaders))
             for arm in arms:
                 if not arm.is_compared:
                     if not self._settings.smoke:
                         keep_profile(arm, self._asked.profiled, self._progress)
-                    yield self._costs.finished(arm, contention, names, cycles)
+                    yield costs.finished(arm, contention, names, cycles)
             yield from map(self._compared, records, paired)
             if self._settings.isolation == "case":
                 self._workers.discard_compilers()
             self._workers.discard_swollen()
+
+    def _costs_of(self, served: Collection[Case]) -> ServingCosts:
+        """Return what measures what serving these cases costs."""
+        return ServingCosts(served, self._folder, self._settings, self._progress)
 
     def _skipped(self, cases: Sequence[Case], reason: str, base_sides: BaseSides | None) -> Iterator[Record]:
         """Yield the records of cases whose workload cannot be built here, and whether the base can run them."""

@@ -96,7 +96,9 @@ def _run(parsed: argparse.Namespace) -> int:
     settings = Settings(cache=compiled_folder())
     run_id = ""
     try:
-        with measuring(parsed.store, settings, axes.devices, between, live, parsed.workload, parsed.resume) as measure:
+        with measuring(
+            parsed.store, settings, axes.devices, between, live, parsed.workload, parsed.resume, limits
+        ) as measure:
             run_id = measure.run_id
             race = Race(axes, limits, measure, parsed.budget, between, measure.elapsed_s)
             found = answer(race.run(), race.named, limits, between, run_id)

@@ -98,7 +98,8 @@ class ServingCosts:
         """
         places = [each.place for each in deployments if each.place]
         try:
-            launches = iter(launch(case, places, self._settings.timeout_s, self._progress))
+            count = self._settings.serving_launches
+            launches = iter(launch(case, places, self._settings.timeout_s, self._progress, count))
         except NgraphError as error:
             if len(deployments) > 1:  # another may serve
                 return [cost for each in deployments for cost in self.measure(case, [each])]
@@ -110,14 +111,19 @@ class ServingCosts:
 
 
 def launch(
-    case: Case, places: Sequence[Place], timeout_s: float, progress: Progress
+    case: Case, places: Sequence[Place], timeout_s: float, progress: Progress, count: int | None = None
 ) -> list[tuple[ServingLaunch, ...]]:
-    """Return the launches of each place, made in turn. Raises `NgraphError` where one does not serve."""
+    """Return the launches of each place, made in turn. Raises `NgraphError` where one does not serve.
+
+    Args:
+        count: launches of each place; None for as many as give an interval.
+    """
+    number_of_launches = count or LAUNCHES
 
     def show(number: int) -> None:
-        progress.doing(case, f"serve, launch {number + 1} of {LAUNCHES + 1}")
+        progress.doing(case, f"serve, launch {number + 1} of {number_of_launches + 1}")
 
-    return in_turn(places, timeout_s, show, LAUNCHES) if places else []
+    return in_turn(places, timeout_s, show, number_of_launches) if places else []
 
 
 def variables_of(temporary: Path, target: Target) -> Mapping[str, str]:
