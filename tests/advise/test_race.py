@@ -12,11 +12,14 @@ from synthetic import noisy
 
 from pytest_ngraph.advise.limits import Limits
 from pytest_ngraph.advise.lines import lines, sentence
-from pytest_ngraph.advise.race import NO_TIME
+from pytest_ngraph.advise.race import NO_HOPE, NO_TIME
 from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.cli.advise import status_of
 from pytest_ngraph.record import Agreement, Record
 from pytest_ngraph.wording import counted
+
+HIGH = Limits(memory_bytes=2.0**50)
+"""A limit that everything keeps, once its costs are measured."""
 
 
 def test_a_clear_winner_is_sure() -> None:
@@ -25,21 +28,46 @@ def test_a_clear_winner_is_sure() -> None:
     assert found.pick.case.compiler == "openvino:streams=2"
     assert found.is_sure
     assert found.doubts == []
-    assert measure.budgets == [0.5, 1.0, 10.0], "each rung measures for twice as long, and the last one for no longer"
-    first, second, final = measure.taken
+    assert measure.budgets == [0.5, 2.0], "without limits, the rung of options is the last one"
+    first, last = measure.taken
     assert len(first) == 5
-    assert "torchscript-b1-cpu" not in second, "the worse half has no options tried"
-    assert {"openvino:streams=2-b1-cpu", "openvino-b1-cpu", "onnxruntime:rewrite=true-b1-cpu"} <= set(second)
-    assert final[0] == "identity-b1-cpu"
-    assert measure.wanted[-1][0] == "openvino:streams=2"
-    assert len({CompilerSpec.parse(each).name for each in measure.wanted[-1]}) == len(measure.wanted[-1]) == 3
+    assert "torchscript-b1-cpu" not in last, "it takes more than twice as long as the fastest"
+    assert {"openvino:streams=2-b1-cpu", "openvino-b1-cpu", "onnxruntime:rewrite=true-b1-cpu"} <= set(last)
+    assert last[0] == "identity-b1-cpu"
+    assert "openvino:streams=2" in measure.wanted[-1]
     assert [case.compiler for case in found.dropped] == ["tvm"]
 
 
+def test_what_limits_ask_for_is_measured_of_leaders_of_different_compilers() -> None:
+    found, measure = raced(Simulated(CLEAR), HIGH)
+    assert found.is_sure
+    assert measure.budgets == [0.5, 1.0, 5.0], "each rung measures for twice as long, and the last one as a plain run"
+    assert measure.wanted[:2] == [[], []]
+    assert measure.wanted[-1][0] == "openvino:streams=2"
+    assert len({CompilerSpec.parse(each).name for each in measure.wanted[-1]}) == len(measure.wanted[-1]) == 3
+
+
 def test_the_leaders_have_what_is_left() -> None:
-    found, measure = raced(Simulated(CLEAR), budget_s=120.0)
-    left_s = 120 - 5 * (5 + len(measure.taken[1]))
-    assert measure.budgets[-1] == round(0.3 * left_s / 4) < 10
+    found, measure = raced(Simulated(CLEAR), HIGH, budget_s=100.0)
+    left_s = 100 - 5 * (5 + len(measure.taken[1]))
+    assert measure.budgets[-1] == round(0.3 * left_s / 4) < 5
+    assert found.is_sure
+
+
+def test_options_of_a_hopeless_compiler_are_not_tried_and_the_answer_says_so() -> None:
+    seconds = {**CLEAR, "onnxruntime": 0.017, "onnxruntime:rewrite=true": 0.016}
+    found, measure = raced(Simulated(seconds))
+    assert "onnxruntime:rewrite=true-b1-cpu" not in measure.taken[1]
+    assert {case.compiler: reason for case, reason in found.dropped.items()}["onnxruntime:rewrite=true"] == NO_HOPE
+    assert any(line.endswith(f"`onnxruntime:rewrite=true` at batch 1: {NO_HOPE}") for line in lines(found, 200))
+
+
+def test_options_are_tried_of_a_compiler_that_is_surely_slower() -> None:
+    """An option may gain more than what its compiler lags behind."""
+    found, measure = raced(Simulated({**CLEAR, "onnxruntime:rewrite=true": 0.005}))
+    assert "onnxruntime-b1-cpu" not in measure.taken[1], "it is surely slower, and by far"
+    assert found.pick is not None
+    assert found.pick.case.compiler == "onnxruntime:rewrite=true"
     assert found.is_sure
 
 
@@ -219,7 +247,7 @@ def test_a_finalist_keeps_its_costs_when_it_is_measured_again_beside_others() ->
             return super()._record(case, is_wanted)
 
     measure = Slowing({"identity": 0.01, "onnxruntime": 0.0101, "onnxruntime:rewrite=true": 0.012})
-    found, _ = raced(measure, compilers=("identity", "onnxruntime"))
+    found, _ = raced(measure, HIGH, compilers=("identity", "onnxruntime"))
     assert [each[0] for each in measure.wanted if each] == ["identity", "onnxruntime:rewrite=true"]
     assert all(each.record.serving is not None for each in found.candidates)
 

@@ -7,6 +7,6 @@ was measured, and `lines.py` says it in words.
 
 The race is successive halving (Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", 2013;
 Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", 2016): each rung keeps
-the better half and measures it for twice as long. Here a rung also opens what the rung before was closed to: first
+the contenders and measures them for longer. Here a rung also opens what the rung before was closed to: first
 compilers, then their options, then other batch sizes, precisions and threads, at last what limits ask for.
 """

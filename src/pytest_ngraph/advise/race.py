@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,15 +16,24 @@ from pytest_ngraph.record import Record
 
 FIRST_S = 0.5
 """Seconds of rounds per case in the first rung; each further rung takes twice as long."""
+LAST_S = 2.0
+"""Seconds of rounds per case where the rung of options is the last one. Who is surely slower leaves them to the
+others."""
+HOPELESS = 2.0
+"""A compiler that takes more than so many times as long as the fastest is dropped, and its options are not tried."""
+FAR = 1.25
+"""Who is surely slower is dropped after the first rung, which has few rounds, if it takes this many times as long."""
 FINALISTS = 3
 """Candidates of which what limits ask for is measured. They are of different compilers."""
 FINAL_SHARE = 0.4
 """The share of the budget that the rungs before the last one leave."""
+COSTS_SHARE = 0.1
+"""The share of the budget that is left for costs where the rung of options is the last one."""
 FINAL_ROUNDS = 0.3
 """The share of what is left then that rounds may take. They end sooner where the order is known."""
-FINAL_MOST_S = 10.0
-"""Seconds of rounds of a leader at most, twice those of a plain run. By then, rounds are known so much better than what
-other processes would show that further ones hardly decide anything."""
+FINAL_MOST_S = 5.0
+"""Seconds of rounds of a leader at most, as in a plain run. By then, rounds are known so much better than what other
+processes would show that further ones hardly decide anything."""
 FEWEST_CALLS = 17
 """Calls of a case at least: twelve rounds, warming up and verifying, however short its rung is."""
 OVERHEAD_S = 4.0
@@ -33,6 +41,7 @@ OVERHEAD_S = 4.0
 LEAST_S = 60.0
 """Seconds that a phase of a case may take, even where the budget has fewer left."""
 NO_TIME = "the budget had no time left for it"
+NO_HOPE = f"not tried, because its compiler as it is takes more than {HOPELESS:g} times as long as the fastest"
 
 
 class Measurer(Protocol):
@@ -70,7 +79,7 @@ class Raced:
 
 
 class Race:
-    """Measures in rungs, each of which keeps the better half.
+    """Measures in rungs, each of which keeps the contenders.
 
     Args:
         axes: what there is to choose from.
@@ -103,7 +112,7 @@ class Race:
         """Run all rungs."""
         first, *further = self._opened()
         self._next_rung()
-        self._try_options(first)
+        self._try_options(first, is_last=not further and self._limits.are_none)
         self._next_rung()
         for cell in further:
             promising = [replace(cell, compiler=compiler) for compiler in self._promising()]
@@ -129,27 +138,41 @@ class Race:
     def _next_rung(self) -> None:
         self._rung_s *= 2
 
-    def _try_options(self, cell: Case) -> None:
-        """Measure the options of the better half of the compilers, beside the compilers themselves."""
-        kept = self._better_half(cell)
-        efforts = {
-            replace(cell, compiler=text): effort
-            for case in kept
-            for text, effort in self._axes.options_of(case.compiler).items()
-        }
-        fitting = self._fitting([*kept, *efforts], efforts)
+    def _try_options(self, cell: Case, *, is_last: bool) -> None:
+        """Measure the options of all compilers but the hopeless ones, beside the contenders among the compilers.
+
+        Args:
+            is_last: whether no other rung follows: there is one cell, and nothing that only finalists are held to.
+        """
+        ordered = self._eligible(cell) or self._measured(cell)
+        efforts: dict[Case, float] = {}
+        for record in ordered:
+            own = self._axes.options_of(record.case.compiler).items()
+            options = {replace(cell, compiler=text): effort for text, effort in own}
+            if _times(record, ordered[0]) <= HOPELESS:
+                efforts |= options
+            else:
+                self._raced.untried.update(dict.fromkeys(options, NO_HOPE))
+        if is_last:
+            self._rung_s = max(self._rung_s, LAST_S)
+        kept = self._contenders(ordered)
+        fitting = self._fitting([*kept, *efforts], efforts, left_share=COSTS_SHARE if is_last else FINAL_SHARE)
         if any(case in efforts for case in fitting):
+            self._raced.finalists.extend(fitting if is_last else ())
             self._measure_in_turn(cell, fitting)
 
-    def _better_half(self, cell: Case) -> list[Case]:
-        """Return the faster half of a cell's candidates, and those that are not surely slower than the fastest."""
-        ordered = self._eligible(cell) or self._measured(cell)
+    def _contenders(self, ordered: Sequence[Record]) -> list[Case]:
+        """Return which of these, the fastest first, are measured once more: those that are neither hopeless nor far
+        and surely slower than the fastest."""
         if not ordered:
             return []
         (best, *others) = [record.throughput_interval for record in ordered]
         slower = [False, *surely_above(best, others, self._between)]
-        half = math.ceil(len(ordered) / 2)
-        return [record.case for place, record in enumerate(ordered) if place < half or not slower[place]]
+        return [
+            record.case
+            for record, is_slower in zip(ordered, slower, strict=True)
+            if _times(record, ordered[0]) <= (FAR if is_slower else HOPELESS)
+        ]
 
     def _promising(self) -> list[str]:
         """Return the compilers that are tried in the next cell.
@@ -218,16 +241,22 @@ class Race:
             cases = list(dict.fromkeys([identity, *candidates]))
             self._raced.groups.append(self._measure(cases, self._rung_s, max(self.left_s, LEAST_S), wanted))
 
-    def _fitting(self, candidates: Sequence[Case], efforts: Mapping[Case, float] | None = None) -> list[Case]:
+    def _fitting(
+        self,
+        candidates: Sequence[Case],
+        efforts: Mapping[Case, float] | None = None,
+        left_share: float = FINAL_SHARE,
+    ) -> list[Case]:
         """Return the candidates that there is time for, in their order, and note the others as not tried.
 
         A part of the budget is left for the last rung, and identity is measured beside them.
 
         Args:
             efforts: how many times as long as before their compilers take.
+            left_share: the share of the budget that is left.
         """
         beside = {replace(case, compiler=IDENTITY) for case in candidates} - {*candidates}
-        left_s = self.left_s - FINAL_SHARE * self._budget_s - sum(self._seconds(case, 1.0) for case in beside)
+        left_s = self.left_s - left_share * self._budget_s - sum(self._seconds(case, 1.0) for case in beside)
         fitting: list[Case] = []
         for case in candidates:
             seconds = self._seconds(case, (efforts or {}).get(case, 1.0))
@@ -253,6 +282,11 @@ class Race:
             return (known.load_s or 0.0) + measuring
         compiling = max(((record.total_compile_s or 0.0) + (record.load_s or 0.0) for record in before), default=0.0)
         return effort * compiling + measuring
+
+
+def _times(record: Record, fastest: Record) -> float:
+    """Return how many times as long as the fastest a sample takes."""
+    return fastest.throughput / record.throughput
 
 
 def _leaders(records: Iterable[Record]) -> list[Case]:
