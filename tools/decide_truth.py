@@ -6,23 +6,30 @@
 For each workload, all compilers with all the options that they name as worth trying are measured at all batch sizes,
 as precisely as the default goal asks: that is the truth. Then the race is run several times, each in a store of its
 own. A sweep that is not shown comes first and compiles everything, so that both find it in the cache: their times are
-of measuring. Only what limits would ask for, the single calls and costs to serve of the leaders, is extra work of the
-race.
+of measuring. Only the single calls and costs to serve of the pick and who comes next are extra work of the race.
 
+- fastest, picks: by the sweep, and by each race.
 - behind: by how much more time the pick takes than the fastest of the sweep, by the sweep; the worst of the runs.
 - sure, wrong: how often the pick was called sure, and how often it was sure and more than 2 % behind.
-- share: seconds of the race over seconds of the sweep, the median.
+- sweep, race, share: seconds of each, of races the median, and theirs over those of the sweep.
+- CPU: the same share of the seconds that processors worked, which other work on the machine changes less.
 
 With `--busy`, a process keeps one core busy while the race runs; the sweep has the machine to itself.
 
-With `--kept`, each sweep and each race is a line of that file as soon as it is over. The same command goes on where it
-was interrupted, with `--busy` beside the sweeps that are there. `--parts=2` ends after two more sweeps or races.
+With `--kept`, each sweep and each race is a line of that file as soon as it is over, and is printed. The same command
+goes on where it was interrupted, with `--busy` beside the sweeps that are there. `--parts=2` ends after two more sweeps
+or races, and `--parts=0` prints the table of what is there. So one workload can be measured at a time, in one file:
+
+    python tools/decide_truth.py conv --kept=truth.jsonl
+    python tools/decide_truth.py mha --kept=truth.jsonl
+    python tools/decide_truth.py --kept=truth.jsonl --parts=0
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -57,14 +64,21 @@ SMALL = ("conv", "mha", "resnet18", "mobilenetv3_small_100", "efficientnet_b0", 
 BLOCK = {"depth": 2, "width": 64}
 WRONG = 0.02
 BURN = "while True: pass"
-HEADING = ("workload", "candidates", "fastest", "picks", "behind", "sure", "wrong", "sweep", "race", "share")
+HEADING = ("workload", "candidates", "fastest", "picks", "behind", "sure", "wrong", "sweep", "race", "share", "CPU")
 
 
 class Sweep(NamedTuple):
-    """The seconds per sample of every candidate that can be measured, and the seconds that all took."""
+    """All candidates, measured.
+
+    Attributes:
+        truth: the seconds per sample of each that can be measured.
+        seconds: that all took.
+        cpu_s: seconds of processors that all took; 0 where that is not known.
+    """
 
     truth: Mapping[str, float]
     seconds: float
+    cpu_s: float = 0.0
 
 
 class Run(NamedTuple):
@@ -72,11 +86,13 @@ class Run(NamedTuple):
 
     Attributes:
         pick: the candidate that it picked; None for none.
+        cpu_s: seconds of processors that it took; 0 where that is not known.
     """
 
     pick: str | None
     is_sure: bool
     seconds: float
+    cpu_s: float = 0.0
 
     def behind(self, truth: Mapping[str, float]) -> float:
         """Return by how much more time the pick takes than the fastest; infinite without a pick."""
@@ -108,6 +124,7 @@ class Kept:
                 return None
             self._left -= 1
             self._found[name] = list(make())
+            print(f"{name}: {json.dumps(self._found[name])}", file=sys.stderr, flush=True)
             if self._file:
                 with self._file.open("a") as file:
                     file.write(json.dumps({"name": name, "result": self._found[name]}) + "\n")
@@ -132,9 +149,10 @@ def main() -> None:
     for workload in parsed.workloads:
         axes = axes_of(workload, compilers, parsed.batch_size)
         what = (workload, f"b{','.join(map(str, parsed.batch_size))}", ",".join(compilers))
-        sweep = kept.get(partial(second_sweep, axes), "sweep", *what)
+        filled = kept.get(partial(swept, axes), "filling the cache", *what)
+        sweep = kept.get(partial(swept, axes), "sweep", *what) if filled else None
         if sweep is None:
-            break
+            continue
         race, place = partial(raced, axes, parsed.budget, is_busy=parsed.busy), "busy" if parsed.busy else "quiet"
         names = [("race", number, place, f"{parsed.budget:g}s", *what) for number in range(parsed.runs)]
         runs = [Run(*result) for name in names if (result := kept.get(race, *name))]
@@ -161,27 +179,21 @@ def axes_of(workload: str, compilers: Sequence[str], batch_sizes: Sequence[int])
     )
 
 
-def second_sweep(axes: Axes) -> Sweep:
-    """Sweep twice, the first time to compile everything, and return what the second time found."""
-    swept(axes)
-    return swept(axes)
-
-
 def swept(axes: Axes) -> Sweep:
     """Measure every candidate."""
     texts = [text for name in axes.compilers for text in (name, *axes.options_of(name))]
     groups = [[replace(cell, compiler=text) for text in texts] for cell in axes.cells]
-    started = time.monotonic()
+    watch = Watch()
     settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
     with closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
         records = [record for cases in groups for record in bench.run(cases) if record.outcome == "measured"]
-    return Sweep({name_of(record.case): 1 / record.throughput for record in records}, time.monotonic() - started)
+    return Sweep({name_of(record.case): 1 / record.throughput for record in records}, *watch.took())
 
 
 def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
     """Run one race in a store of its own."""
     settings = Settings(cache=compiled_folder())
-    started = time.monotonic()
+    watch = Watch()
     with (
         tempfile.TemporaryDirectory() as store,
         burning() if is_busy else nullcontext(),
@@ -189,7 +201,23 @@ def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
     ):
         race = Race(axes, Limits(), measure, budget_s)
         found = answer(race.run(), race.named, Limits(), IN_GENERAL)
-    return Run(name_of(found.pick.case) if found.pick else None, found.is_sure, time.monotonic() - started)
+    return Run(name_of(found.pick.case) if found.pick else None, found.is_sure, *watch.took())
+
+
+class Watch:
+    """Knows how long something takes whose processes have ended by then."""
+
+    def __init__(self) -> None:
+        self._began = self._now()
+
+    def took(self) -> tuple[float, float]:
+        """Return the seconds since it was made: by the clock, and of the processors."""
+        (seconds, cpu_s), (began, began_cpu_s) = self._now(), self._began
+        return seconds - began, cpu_s - began_cpu_s
+
+    def _now(self) -> tuple[float, float]:
+        used = os.times()
+        return time.monotonic(), used.user + used.system + used.children_user + used.children_system
 
 
 def name_of(case: Case) -> str:
@@ -209,10 +237,10 @@ def burning() -> Iterator[None]:
 
 def row(workload: str, sweep: Sweep, runs: Sequence[Run]) -> list[str]:
     """Return the row of a workload."""
-    truth, sweep_s = sweep
+    truth, sweep_s, sweep_cpu_s = sweep
     picks = [run.pick or "none" for run in runs]
     wrong = sum(is_wrong(run, sweep) for run in runs)
-    race_s = median(run.seconds for run in runs)
+    race_s, race_cpu_s = median(run.seconds for run in runs), median(run.cpu_s for run in runs)
     return [
         workload,
         str(len(truth)),
@@ -224,6 +252,7 @@ def row(workload: str, sweep: Sweep, runs: Sequence[Run]) -> list[str]:
         f"{sweep_s:.0f} s",
         f"{race_s:.0f} s",
         f"{race_s / sweep_s:.0%}",
+        f"{race_cpu_s / sweep_cpu_s:.0%}" if race_cpu_s and sweep_cpu_s else "",
     ]
 
 

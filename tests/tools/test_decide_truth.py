@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
-from decide_truth import HEADING, Kept, Run, Sweep, axes_of, row, summary
+import decide_truth
+import pytest
+from decide_truth import HEADING, Kept, Run, Sweep, Watch, axes_of, row, summary
 
 SWEEP = Sweep({"identity": 2.0, "openvino": 1.0, "tvm": 1.1}, 40.0)
 RUNS = [Run("openvino", True, 9.0), Run("tvm", True, 11.0), Run("tvm", False, 10.0)]
@@ -14,13 +18,45 @@ def test_a_pick_that_is_sure_and_behind_is_wrong() -> None:
     found = dict(zip(HEADING, row("net", SWEEP, RUNS), strict=True))
     assert found == {
         "workload": "net", "candidates": "3", "fastest": "openvino", "picks": "openvino, tvm", "behind": "10.0%",
-        "sure": "2 of 3", "wrong": "1", "sweep": "40 s", "race": "10 s", "share": "25%",
+        "sure": "2 of 3", "wrong": "1", "sweep": "40 s", "race": "10 s", "share": "25%", "CPU": "",
     }  # fmt: skip
 
 
 def test_without_a_pick_or_with_one_that_the_sweep_lacks_it_is_infinitely_behind() -> None:
     for pick, name in ((None, "none"), ("executorch", "executorch")):
         assert row("net", SWEEP, [Run(pick, False, 10.0)])[3:6] == [name, "inf%", "0 of 1"]
+
+
+def test_the_share_of_the_processors_seconds_is_apart() -> None:
+    found = row("net", SWEEP._replace(cpu_s=60.0), [run._replace(cpu_s=12.0) for run in RUNS])
+    assert found[-2:] == ["25%", "20%"]
+
+
+def test_what_took_time_in_child_processes_counts() -> None:
+    watch = Watch()
+    subprocess.run([sys.executable, "-c", "sum(range(10**6))"], check=True)
+    seconds, cpu_s = watch.took()
+    assert seconds > 0
+    assert cpu_s > 0
+
+
+def test_a_workload_that_is_not_measured_yet_leaves_the_others_in_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(decide_truth, "swept", lambda axes: SWEEP)
+    monkeypatch.setattr(decide_truth, "raced", lambda axes, budget_s, is_busy: RUNS[0])
+    options = [f"--kept={tmp_path / 'kept.jsonl'}", "--compiler=identity,openvino"]
+
+    def shown(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["decide_truth.py", *words, *options])
+        decide_truth.main()
+        return capsys.readouterr().out
+
+    assert "No race yet." in shown("mha", "--parts=2"), "the cache is filled, and the sweep is measured"
+    assert "Within 2% of the fastest: 3 of 3 races." in shown("mha")
+    table = shown("conv", "mha", "--parts=0")
+    assert "mha" in table
+    assert "conv" not in table
 
 
 def test_the_summary_is_of_all_races() -> None:
