@@ -47,9 +47,6 @@ from pytest_ngraph.record import Contention, Failure, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.support import require_measurable
 
-AHEAD = 8
-"""How many workers are started while a group is exported: those of its first compilers."""
-
 
 class Bench:
     """Owns worker processes, one per compiler and target, and keeps them from one group to the next.
@@ -149,7 +146,7 @@ class Bench:
         if base_sides is not None:
             base_sides.build_ahead(case)
         if self._base is None:  # else it is not known yet which of them will be needed
-            self._workers.start_ahead((each.compiler, self._target(each)) for each in cases[:AHEAD])
+            self._workers.start_ahead((each.compiler, self._target(each)) for each in cases)
         artifact = export(
             exporter,
             case.group,
@@ -168,7 +165,7 @@ class Bench:
                 yield Record.unchanged(case, comparison, artifact.model)
             else:
                 waiting.append((case, comparison, base_side))
-        self._workers.start_ahead((case.compiler, self._target(case)) for case, *_ in waiting[:AHEAD])
+        self._workers.start_ahead((case.compiler, self._target(case)) for case, *_ in waiting)
         self._workers.settle(self._settings.timeout_s)
         while waiting:
             arms: list[Arm] = []

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.processes.process import WorkerFailed
-from pytest_ngraph.bench.processes.workers import BASE_EXPORTER, EXPORTER, Workers
+from pytest_ngraph.bench.processes.workers import AHEAD, BASE_EXPORTER, EXPORTER, Workers
 from pytest_ngraph.record import Failure
 
 GIB = 2**30
@@ -72,6 +72,21 @@ def test_a_worker_that_is_started_ahead_is_the_one_that_is_asked_for(workers: Wo
     assert workers.resident("tvm", Target()) is started
     assert isinstance(started, Process)
     assert started.ahead == "tvm"
+
+
+@pytest.mark.parametrize(("in_use", "started"), [(0.5, 13), (0.9, AHEAD)])
+def test_further_workers_are_started_ahead_where_memory_has_room(
+    in_use: float, started: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_ngraph.bench.processes.workers.WorkerProcess", Process)
+    workers = Workers(tmp_path, memory_bytes=None, in_use=lambda: in_use)
+    roles = [(f"tvm:trials={trials}", Target()) for trials in range(13)]
+    workers.start_ahead(roles)
+    workers.start_ahead(roles)
+    every: list[object] = [workers.resident(*each) for each in roles]
+    assert [isinstance(each, Process) and bool(each.ahead) for each in every] == [True] * started + [False] * (
+        len(roles) - started
+    )
 
 
 def test_the_bench_waits_once_for_each_that_imports(workers: Workers) -> None:

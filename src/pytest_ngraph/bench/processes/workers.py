@@ -15,7 +15,7 @@ from pytest_ngraph.bench.processes.lock import exclusive
 from pytest_ngraph.bench.processes.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.processes.scratch import Scratch
 from pytest_ngraph.compilers import kinds
-from pytest_ngraph.machine.machine import this_machine
+from pytest_ngraph.machine.machine import memory_share_in_use, this_machine
 
 ServerKey = tuple[str, tuple[int, ...], str]
 """Compiler, cores and home of a fork server, the home as text."""
@@ -25,6 +25,10 @@ EXPORTER = "exporter"
 BASE_EXPORTER = "exporter of the base"
 EXPORTERS = (EXPORTER, BASE_EXPORTER)
 LAUNCH = "launch"
+AHEAD = 8
+"""How many workers import their libraries at a time."""
+ROOM_SHARE = 0.8
+"""Where more than this share of the machine's memory is in use, there is no room for further workers."""
 SWOLLEN_SHARE, SWOLLEN_BYTES = 0.125, 2 * 2**30
 """A worker that still holds more than this without a model is ended: a share of its memory limit, but at least
 this many bytes. On a small device, the libraries alone take a good part of the limit."""
@@ -42,11 +46,19 @@ class Workers:
         home: where they run, unless a method is given another home.
         forks: whether workers of compilers are forked, too, from the processes that launches are forked from. Where
             there are launches, a compiler's libraries are then imported once.
+        in_use: returns the share of the machine's memory that is in use.
     """
 
     def __init__(
-        self, temporary: Path, memory_bytes: int | None, home: Home = OWN_HOME, *, forks: bool = False
+        self,
+        temporary: Path,
+        memory_bytes: int | None,
+        home: Home = OWN_HOME,
+        *,
+        forks: bool = False,
+        in_use: Callable[[], float] = memory_share_in_use,
     ) -> None:
+        self._in_use = in_use
         self._temporary = temporary
         self._memory_bytes = memory_bytes
         self._home = home
@@ -69,12 +81,13 @@ class Workers:
     def start_ahead(self, compilers: Iterable[tuple[Role, Target]]) -> None:
         """Start workers of compilers, which import their libraries while the bench waits for another worker.
 
+        At most `AHEAD` are started that are not there yet; beside as many that are there, only where memory has room.
         A worker that cannot be started fails when it is asked for.
         """
-        for compiler, target in compilers:
-            key = shared_key(compiler, target)
-            if key in self._resident:
-                continue
+        missing = {key: each for each in compilers if (key := shared_key(*each)) not in self._resident}
+        if len(self._resident) >= AHEAD and self._in_use() >= ROOM_SHARE:
+            return
+        for key, (compiler, target) in list(missing.items())[:AHEAD]:
             if self._forks and self._server(compiler, target):
                 self._importing.append((compiler, target))
                 continue
