@@ -259,6 +259,7 @@ def measuring(
         waits := Waits(progress, journal.enter),
         asked=Asked(calls=asked, served=asked),
         knowledge=Knowledge(between=between),
+        forks=True,
     )
     with closing(journal), closing(bench):
         steps = run.steps if run else ()

@@ -59,6 +59,7 @@ class Bench:
         asked: cases of which more than rounds is measured.
         knowledge: what the goal of the settings decides by.
         ahead: what is compiled ahead, before the first group is measured; None to compile each group by itself.
+        forks: as in `Workers`; always so beside a base.
 
     Raises:
         UsageError: this system or interpreter cannot measure.
@@ -74,6 +75,8 @@ class Bench:
         asked: Asked = NOTHING,
         knowledge: Knowledge = NOTHING_KNOWN,
         ahead: Ahead | None = None,
+        *,
+        forks: bool = False,
     ) -> None:
         require_measurable()
         self._scratch = Scratch()
@@ -89,7 +92,7 @@ class Bench:
         self._home = dataclasses.replace(home, own_path=base.own_path) if base else home
         self._ahead = ahead
         self._exported: dict[Case, Artifact] = {}
-        self._workers = Workers(self._folder, settings.memory_bytes, self._home, forks=base is not None)
+        self._workers = Workers(self._folder, settings.memory_bytes, self._home, forks=forks or base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")
         self._preparer = Preparer(workers=self._workers, settings=settings, progress=self._progress)

@@ -75,6 +75,22 @@ def test_residents_and_launches_share_the_imports(tmp_path: Path, workers: Worke
     assert log.read_text() == "imported\n"
 
 
+def test_options_of_a_compiler_share_its_imports(tmp_path: Path, workers: Workers) -> None:
+    log = tmp_path / "log"
+    (tmp_path / "own.py").write_text(SLOW_TO_IMPORT.format(log=str(log)))
+    roles = ["own:Own", "own:Own:level=1", "own:Own:level=2"]
+    forking = Workers(tmp_path, memory_bytes=None, forks=True)
+    try:
+        forking.start_ahead([(role, Target()) for role in roles])
+        forking.settle(timeout_s=60)
+        residents = [forking.resident(role, Target()) for role in roles]
+        assert len({each.pid for each in residents}) == 3
+        assert len({parent_of(each) for each in residents} - {os.getpid()}) == 1
+    finally:
+        forking.close()
+    assert log.read_text() == "imported\n"
+
+
 def test_a_resident_of_a_library_that_starts_threads_is_a_process_of_its_own(tmp_path: Path, workers: Workers) -> None:
     (tmp_path / "own.py").write_text(THREADED)
     forking = Workers(tmp_path, memory_bytes=None, forks=True)

@@ -14,11 +14,12 @@ from pytest_ngraph.bench.processes.home import OWN_HOME, Home
 from pytest_ngraph.bench.processes.lock import exclusive
 from pytest_ngraph.bench.processes.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.processes.scratch import Scratch
+from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.compilers import kinds
 from pytest_ngraph.machine.machine import memory_share_in_use, this_machine
 
 ServerKey = tuple[str, tuple[int, ...], str]
-"""Compiler, cores and home of a fork server, the home as text."""
+"""Compiler without its options, cores and home of a fork server, the home as text."""
 Role = str
 """What a worker is for: a compiler's name with its options, or one of the roles below."""
 EXPORTER = "exporter"
@@ -44,8 +45,8 @@ class Workers:
         temporary: where workers put temporary files.
         memory_bytes: the memory limit of each; None for none.
         home: where they run, unless a method is given another home.
-        forks: whether workers of compilers are forked, too, from the processes that launches are forked from. Where
-            there are launches, a compiler's libraries are then imported once.
+        forks: whether workers of compilers are forked, too, from the processes that launches are forked from. A
+            compiler's libraries are then imported once, for all its options and launches.
         in_use: returns the share of the machine's memory that is in use.
     """
 
@@ -225,7 +226,7 @@ def workers_alone(
 
 
 def _server_key(compiler: str, target: Target, home: Home | None) -> ServerKey:
-    return compiler, target.cores, str(home)
+    return CompilerSpec.parse(compiler).name, target.cores, str(home)
 
 
 def shared_key(role: Role, target: Target) -> tuple[Role, Target]:
