@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -55,10 +56,9 @@ def test_the_headers_that_it_precompiles_are_kept(cold_start: tuple[Path, Path, 
     assert list((kept / "pytest-ngraph" / "inductor-headers").glob("*.gch"))
 
 
-def test_a_package_whose_constant_weights_spoil_its_outputs_is_compiled_without(
-    exported: Export, load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Seen with torchvision's raft_small."""
+@pytest.fixture
+def packaged(exported: Export, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Replace packages by what adds one to the right outputs where it was compiled with freezing, and list whether."""
     import torch
 
     artifact, frozen = exported(CASE), list[bool]()
@@ -72,12 +72,65 @@ def test_a_package_whose_constant_weights_spoil_its_outputs_is_compiled_without(
 
     monkeypatch.setattr(Inductor, "_package", package)
     monkeypatch.setattr("pytest_ngraph.compilers.inductor.package.run", run)
-    Inductor().compile(artifact, CPU, tmp_path)
-    assert frozen == [True, False]
+    return frozen
+
+
+def test_a_package_whose_constant_weights_spoil_its_outputs_is_compiled_without(
+    exported: Export, load: Load, packaged: list[bool], tmp_path: Path
+) -> None:
+    """Seen with torchvision's raft_small."""
+    Inductor().compile(exported(CASE), CPU, tmp_path)
+    assert packaged == [True, False]
     model = load(CASE, folder=tmp_path)
-    assert verify(model.outputs(), artifact.reference(), "fp32").agrees
+    assert verify(model.outputs(), exported(CASE).reference(), "fp32").agrees
     assert model.facts["freezing"] == "False"
     assert "differs by" in model.facts["unfrozen"]
+
+
+def test_a_program_that_does_not_compile_with_constant_weights_is_compiled_without(
+    exported: Export, load: Load, packaged: list[bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen with timm's gemma4_vit."""
+    package = Inductor._package
+
+    def refusing(compiler: Inductor, *args: Any, **options: Any) -> None:
+        package(compiler, *args, **options)
+        if packaged[-1]:
+            raise RuntimeError("TypeError: '<=' not supported between instances of 'Constant' and 'Constant'\n  in fn")
+
+    monkeypatch.setattr(Inductor, "_package", refusing)
+    Inductor().compile(exported(CASE), CPU, tmp_path)
+    assert packaged == [True, False]
+    facts = load(CASE, folder=tmp_path).facts
+    assert facts["freezing"] == "False"
+    assert facts["unfrozen"] == "TypeError: '<=' not supported between instances of 'Constant' and 'Constant'"
+
+
+@pytest.mark.slow
+def test_what_inductor_cannot_do_with_constant_weights_is_no_obstacle(exported: Export, load: Load) -> None:
+    """Limits of a clamp that are buffers become constants, which PyTorch 2.14 cannot compare."""
+    case = Case(workload="odd_nets:limited", compiler="inductor", batch_size=2)
+    assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
+
+
+def test_a_first_call_that_fails_with_constant_weights_is_made_without(
+    exported: Export, load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torch._inductor import config
+    from torch._inductor.exc import InductorError
+
+    call = InductorModel.__call__
+
+    def refusing(model: InductorModel) -> object:
+        if config.freezing:
+            raise InductorError(TypeError("cannot compare"), None)
+        return call(model)
+
+    monkeypatch.setattr(InductorModel, "__call__", refusing)
+    case = replace(CASE, compiler="inductor:ahead_of_time=false")
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert (model.facts["freezing"], model.facts["unfrozen"]) == ("False", "TypeError: cannot compare")
 
 
 def test_each_model_has_its_own_cache_of_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

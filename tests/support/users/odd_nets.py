@@ -277,3 +277,18 @@ class Autocast(nn.Module):
 
 def autocast():
     return Autocast(), torch.randn(1, 64)
+
+
+class Limited(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4, bias=False)
+        self.register_buffer("low", torch.tensor(-0.5))
+        self.register_buffer("high", torch.tensor(0.5))
+
+    def forward(self, x):
+        return self.linear(x).clamp(self.low, self.high)
+
+
+def limited():
+    return Limited(), torch.randn(1, 4)

@@ -30,6 +30,7 @@ from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system.installed import cxx, is_importable
+from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ class Inductor:
 
     Attributes:
         mode: as in `torch.compile`.
-        freezing: treat weights as constants, to fold them and pack their layouts. Where a package then gives other
-            outputs than eager PyTorch, it is compiled without that, and the fact `unfrozen` says what differed.
+        freezing: treat weights as constants, to fold them and pack their layouts. What then does not compile, or a
+            package that then gives other outputs than eager PyTorch, is compiled without that, and the fact `unfrozen`
+            says why.
         ahead_of_time: compile into a package that loads in a moment (AOTInductor), for latency on a CPU; `false`
             compiles at the first call, as `torch.compile` does.
         graph: what is compiled: the module, its exported program, or (`auto`) the module only where `torch.export`
@@ -103,8 +105,14 @@ class Inductor:
         loaded = program.load(artifact)
         if self._is_ahead_of_time(artifact, target):
             path = folder / PACKAGE
-            self._package(loaded, target, path)
-            if self.freezing and (problem := package.disagreement(path, artifact, target)):
+            try:
+                self._package(loaded, target, path)
+                problem = package.disagreement(path, artifact, target) if self.freezing else ""
+            except Exception as error:  # passes over constant weights raise anything
+                if not self.freezing:
+                    raise
+                problem = first_line(error)
+            if problem:
                 (folder / UNFROZEN).write_text(problem)
                 self._package(program.load(artifact), target, path, freezing=False)
 
@@ -179,19 +187,19 @@ class Inductor:
         return "on a GPU it replays CUDA graphs" if target.kind == "cuda" else "it makes packages for a CPU only"
 
     def _call_first(self, model: InductorModel, *, is_module: bool) -> None:
-        """Compile by calling. What fails of a module when its weights are constants is compiled without that."""
+        """Compile by calling. What fails when its weights are constants is compiled without that."""
         from torch._inductor import config
         from torch._inductor.exc import InductorError
 
         call = model.call_first if is_module else model
         try:
             call()
-        except InductorError:
-            if not (is_module and self.freezing):
+        except InductorError as error:
+            if not self.freezing:
                 raise
             with config.patch(freezing=False):
                 call()
-            model.facts["freezing"] = "partly"
+            model.facts |= {"freezing": "partly" if is_module else "False", "unfrozen": first_line(error)}
 
     def _built(self, artifact: Artifact, target: Target) -> Built:
         """Return what is compiled at the first call, with its arguments, on the target's kind of device."""

@@ -66,7 +66,7 @@ def disagreement(package: Path, artifact: Artifact, target: Target) -> str:
 
 
 def unfrozen(folder: Path) -> dict[str, object]:
-    """Return the facts of a package that was compiled without freezing because of what it gave with it."""
+    """Return the facts of a package that was compiled without freezing, and why."""
     note = folder / UNFROZEN
     return {"freezing": False, "unfrozen": note.read_text()} if note.exists() else {}
 
