@@ -85,6 +85,15 @@ def test_a_tensor_that_is_an_output_twice_runs(load: Load, exported: Export) -> 
     assert verify(load(case).outputs(), exported(case).reference(), "fp32").agrees
 
 
+def test_a_program_of_which_only_a_trace_can_be_converted_says_so(load: Load, exported: Export) -> None:
+    """The trace holds the number that the program reads, so that it may not be deployed."""
+    case = Case(workload="deciding:read_twice", compiler="openvino", batch_size=2)
+    model = load(case)
+    assert exported(case).values_decide
+    assert model.facts["source"] == "trace"
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+
+
 def test_a_module_that_cannot_be_exported_is_traced(load: Load, exported: Export) -> None:
     case = Case(workload="twice:branching", compiler="openvino", batch_size=2)
     model = load(case)

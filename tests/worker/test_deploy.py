@@ -74,6 +74,13 @@ def test_a_trace_of_what_values_decide_is_refused(folders: Path) -> None:
     assert written(folders, {"source": "script"}, export_error=error)
 
 
+def test_a_trace_of_a_program_in_which_values_decide_is_refused(folders: Path) -> None:
+    """It would compute with the number that the sample inputs held."""
+    with pytest.raises(Unsupported, match=r"wrong for others\. Use torch\.where .* \(item\) in one, or"):
+        written(folders, {"source": "trace"}, values_decide=True)
+    assert written(folders, {"source": "program"}, values_decide=True)
+
+
 def test_a_trace_of_what_only_cannot_be_exported_is_written(folders: Path) -> None:
     assert written(folders, {"source": "trace"}, export_error="ValueError: unsupported")
 

@@ -50,11 +50,13 @@ def deploy(
     Raises:
         Unsupported: the compiler cannot deploy this model, or the disk is full.
     """
-    if (facts or {}).get("source") == "trace" and OF_VALUES in artifact.export_error:
+    if (facts or {}).get("source") == "trace" and (OF_VALUES in artifact.export_error or artifact.values_decide):
+        why = f": {artifact.export_error}" if artifact.export_error else ""
         raise Unsupported(
             f"{case.compiler} has a trace of {case.workload}, which holds only what its code did for the samples. "
-            f"Values decide what it does, so that a folder would be wrong for others: {artifact.export_error}. Use "
-            "torch.where for what depends on values, or deploy it under torchscript if that can script it"
+            f"Values decide what it does, so that a folder would be wrong for others{why}. Use torch.where for what "
+            "depends on values, keep a number that is read from a tensor (item) in one, or deploy it under torchscript "
+            "if that can script it"
         )
     try:
         return _deploy(case, artifact, target, compiled, outputs, tolerance, folder)

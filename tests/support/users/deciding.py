@@ -47,6 +47,14 @@ class Repeated(nn.Module):
         return (x.expand(times, *x.shape) * 2).amax(0)  # type: ignore[arg-type]  # an integer
 
 
+class ReadTwice(nn.Module):
+    """Returns what it computes with a number twice, which OpenVINO takes in a trace alone."""
+
+    def forward(self, x: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        found = x * count.item()
+        return found, found
+
+
 class Conditional(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
@@ -55,6 +63,10 @@ class Conditional(nn.Module):
 
 def repeated() -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
     return Repeated(), (torch.ones(1, 4), torch.tensor(3))
+
+
+def read_twice() -> tuple[nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    return ReadTwice(), (torch.ones(1, 4), torch.tensor(3))
 
 
 def conditional() -> tuple[nn.Module, torch.Tensor]:

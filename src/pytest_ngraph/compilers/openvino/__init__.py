@@ -27,6 +27,8 @@ from pytest_ngraph.errors import NgraphError, Unsupported
 
 Device = Literal["kind", "CPU", "GPU", "GPU.0", "GPU.1", "GPU.2", "GPU.3", "NPU", "AUTO"]
 FILE = "model.xml"
+TRACED = "traced.txt"
+"""Exists where the representation was made from a trace."""
 PRECISIONS = {"fp32": "f32", "fp16": "f16", "bf16": "bf16"}
 
 
@@ -36,8 +38,8 @@ class OpenVino:
 
     Attributes:
         graph: what is converted: the module, its exported program, or (`auto`) the module only where `torch.export`
-            refuses it. Of a module OpenVINO gets a trace, which holds only what the module did for these inputs: then
-            the fact `source` is `trace`.
+            refuses it. Of a module, and of a program that it cannot convert, OpenVINO gets a trace, which holds only
+            what was done for these inputs: then the fact `source` is `trace`.
         streams: inferences that run side by side; 0 leaves the number to OpenVINO's hint for the objective.
         device: OpenVINO's name of the device; `kind` is that of the device's profile. `AUTO` lets OpenVINO choose, and
             the fact `provider` shows its choice.
@@ -68,14 +70,15 @@ class OpenVino:
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         # OpenVINO counts the cores that it may use once per process, at its first use: here or in `load`.
         with threads.spread(target), converting():
-            convert(artifact, target, folder / FILE, is_module=self.runs_module(artifact))
+            if convert(artifact, target, folder / FILE, is_module=self.runs_module(artifact)):
+                (folder / TRACED).touch()
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         inputs = program.inputs(artifact)
         with threads.spread(target):
             compiled = self._compiled(folder / FILE, target)
             kind = OpenVinoQueue if target.objective == "throughput" else OpenVinoModel
-            source = {"source": "trace"} if self.runs_module(artifact) else {}
+            source = {"source": "trace"} if (folder / TRACED).exists() else {}
             model = kind(compiled, inputs, artifact, target, self._facts(compiled, target) | source)
             model.outputs()  # the first run creates the threads, and binds them to the cores allowed at that time
             return model

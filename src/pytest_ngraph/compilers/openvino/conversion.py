@@ -21,12 +21,15 @@ def names_beside(path: Path) -> Path:
     return path.with_name("names.json")
 
 
-def convert(artifact: Artifact, target: Target, path: Path, *, is_module: bool) -> None:
+def convert(artifact: Artifact, target: Target, path: Path, *, is_module: bool) -> bool:
     """Write the intermediate representation, at the case's size.
 
     Args:
         path: the file to write.
         is_module: convert a trace of the module, and not its exported program.
+
+    Returns:
+        Whether it was made from a trace, of the module or of the program, which holds the values of these inputs.
 
     Raises:
         Unsupported: it cannot be converted.
@@ -34,10 +37,14 @@ def convert(artifact: Artifact, target: Target, path: Path, *, is_module: bool) 
     import openvino
 
     _refuse_inputs(artifact)
-    model = _of_module(artifact, target) if is_module else _of_graph(artifact, target, names_beside(path))
+    if is_module:
+        model, is_trace = _of_module(artifact, target), True
+    else:
+        model, is_trace = _of_graph(artifact, target, names_beside(path))
     # The conversion drops the sizes. Restore those of the case: static shapes are faster.
     model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
     openvino.save_model(model, path, compress_to_fp16=False)
+    return is_trace
 
 
 def _refuse_inputs(artifact: Artifact) -> None:
@@ -62,8 +69,8 @@ def _of_module(artifact: Artifact, target: Target) -> Any:
         raise program.untraceable(artifact, stopped) from error
 
 
-def _of_graph(artifact: Artifact, target: Target, names: Path) -> Any:
-    """Return OpenVINO's model of the ONNX file or the exported program.
+def _of_graph(artifact: Artifact, target: Target, names: Path) -> tuple[Any, bool]:
+    """Return OpenVINO's model of the ONNX file or the exported program, and whether it was made from a trace.
 
     OpenVINO knows operators in traces that it does not know in exported programs, and takes a tensor that is an output
     twice. Where such a thing stops it, it gets a trace of the same program.
@@ -75,16 +82,17 @@ def _of_graph(artifact: Artifact, target: Target, names: Path) -> Any:
         if file is not None:
             model = openvino.convert_model(file)
             # Of an input that is an output, too, `convert_model` makes two, and nobody feeds the second.
-            return openvino.Core().read_model(file) if len(model.inputs) > len(artifact.inputs()) else model
+            has_more = len(model.inputs) > len(artifact.inputs())
+            return openvino.Core().read_model(file) if has_more else model, False
         loaded = program.load(artifact)
         with profiling.noting_names(loaded, names):
-            return openvino.convert_model(loaded)
+            return openvino.convert_model(loaded), False
     except _refusals() as error:
         if file is None:
             inputs = program.inputs(artifact)
             with suppress(Exception):  # what stops both is explained by the first
                 trace = pytorch.traced(pytorch.program_module(artifact, target), inputs)
-                return openvino.convert_model(trace.eval(), example_input=inputs)
+                return openvino.convert_model(trace.eval(), example_input=inputs), True
         raise Unsupported(f"openvino cannot convert {artifact.case.workload}: {_reason(error)}") from error
 
 
