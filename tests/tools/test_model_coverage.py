@@ -10,12 +10,16 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 from compiled import CPU
 from forking import Script, TorchServer
-from model_coverage import entries, missing, ours, processes, tables
+from model_coverage import bare, entries, missing, ours, processes, tables
 from model_coverage.entries import Entry
 from model_coverage.processes import Finished, Limits
 from model_coverage.results import Outcome, Result, Results, Side, without_folder
+
+from pytest_ngraph import workloads
+from pytest_ngraph.case import Case
 
 BARE = Path(ours.__file__).with_name("bare.py")
 LIMITS = Limits(timeout_s=600.0, memory_bytes=2**33)
@@ -234,6 +238,32 @@ def test_a_model_runs_here_and_in_a_bare_script(here: None, torch_server: TorchS
     code = f"{given}runpy.run_path({str(BARE)!r}, run_name='__main__')\n"
     bare = torch_server.run(Script(code, ("torchscript",), without=("pytest_ngraph",)), CPU.cores)
     assert json.loads(bare.stdout.splitlines()[-1]) == {"outcome": "agrees", "stage": "", "reason": ""}
+
+
+def test_a_bare_script_has_the_weights_that_run_here() -> None:
+    """With others, detectors find nothing, and nothing agrees with nothing."""
+    pytest.importorskip("torchvision")
+    name = "ssdlite320_mobilenet_v3_large"
+    entry = Entry(family="torchvision", name=name, workload=f"torchvision:{name}")
+    model, args, _ = bare.make(json.loads(entry.to_json()))
+    ours = workloads.build(Case(workload=entry.workload, compiler="identity", batch_size=1))
+    with torch.no_grad():
+        assert bare.worst(bare.tensors(model(*args)), bare.tensors(ours.module(*ours.args))) == 0
+        assert len(model(*args)[0]["boxes"])
+
+
+def test_a_bare_script_does_not_agree_about_nothing() -> None:
+    with pytest.raises(AssertionError, match="its outputs have no values that could agree"):
+        bare.run_module(torch.nn.Identity(), (torch.ones(0, 4),), {}, "identity")
+
+
+def test_a_bare_script_compares_what_a_detector_finds_as_a_set() -> None:
+    boxes = torch.arange(12.0).reshape(3, 4)
+    returned = [{"boxes": boxes, "scores": torch.tensor([0.5, 0.4, 0.3])}]
+    order = [1, 0, 2]
+    found = [each[order].numpy() for each in returned[0].values()]
+    assert bare.as_sets(found, returned) == 0
+    assert bare.as_sets([found[0] + 1, found[1]], returned) > bare.TOLERANCE
 
 
 def test_a_model_that_cannot_be_built_fails_with_its_message(here: None, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 python tools/model_coverage/bare.py COMPILER < entry.json     # prints one line of JSON
 
-Models of timm and torchvision are made by these libraries' own functions. The inputs of transformers' models, which no
-library makes, and the step that a model of text runs come from the family `hf:`.
+Models of timm and torchvision are made by these libraries' own functions. Those of torchvision get the weights of the
+family `torchvision:`, with which a detector finds something, and what it finds is compared as a set, as in
+pytest-ngraph. The inputs of transformers' models, which no library makes, and the step that a model of text runs come
+from the family `hf:`.
 """
 
 from __future__ import annotations
@@ -65,8 +67,17 @@ def make(entry: dict[str, Any]) -> tuple[torch.nn.Module, tuple[Any, ...], dict[
 
         takes_backbone = "weights_backbone" in inspect.signature(get_model_builder(name)).parameters
         backbone = {"weights_backbone": None} if takes_backbone else {}
-        return get_model(name, weights=None, **backbone).eval(), built.args, {}
+        return reporting(get_model(name, weights=None, **backbone).eval(), built.module), built.args, {}
     return built.module, built.args, built.kwargs
+
+
+def reporting(model: torch.nn.Module, like: torch.nn.Module) -> torch.nn.Module:
+    """Return a model with the weights and score thresholds of another of its kind."""
+    model.load_state_dict(like.state_dict())
+    for one, other in zip(model.modules(), like.modules(), strict=True):
+        if hasattr(other, "score_thresh"):
+            one.score_thresh = other.score_thresh
+    return model
 
 
 def tensors(outputs: object) -> list[np.ndarray[Any, Any]]:
@@ -91,9 +102,22 @@ def run_module(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, 
     global stage
     stage = "run"
     with torch.no_grad():
-        expected = tensors(model(*args, **kwargs))
+        returned = model(*args, **kwargs)
+        expected = tensors(returned)
+        assert any(each.size for each in expected), "its outputs have no values that could agree"
         stage = "compile"
-        return worst(MODULES[compiler](model, args, kwargs), expected)
+        found = MODULES[compiler](model, args, kwargs)
+        of_images = isinstance(returned, list) and all(isinstance(each, dict) for each in returned)
+        return as_sets(found, returned) if of_images else worst(found, expected)
+
+
+def as_sets(found: list[np.ndarray[Any, Any]], returned: list[Any]) -> float:
+    """Return the largest difference from what a detector returned, whose boxes come in any order."""
+    from pytest_ngraph.workloads.structure import leaves
+    from pytest_ngraph.workloads.verify import verify
+
+    names = [leaf.path for leaf in leaves(returned, "output")]
+    return verify(found, tensors(returned), "fp32", names=names, data_dependent=names).error
 
 
 def identity(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
