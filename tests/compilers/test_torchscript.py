@@ -39,6 +39,14 @@ def test_an_optimized_graph_that_does_not_run_is_replaced_by_the_frozen_one(
     assert "optimize_for_inference" not in TorchScript().deploy(exported(case), CPU, tmp_path, tmp_path / "served").code
 
 
+def test_a_graph_that_cannot_be_optimized_runs_as_it_is_frozen(load: Load, exported: Export) -> None:
+    """PyTorch 2.14 joins a convolution only with limits that are floats, and stops at others (Deep Speech has them)."""
+    case = Case(workload="odd_nets:between_integers", compiler="torchscript", batch_size=2)
+    model = load(case)
+    assert verify(model.outputs(), exported(case).reference(), "fp32").agrees
+    assert ("unoptimized" in model.facts) == (model.facts["optimize"] == "False")
+
+
 def test_the_file_is_an_ordinary_torchscript_archive(exported: Export, tmp_path: Path) -> None:
     import torch
 

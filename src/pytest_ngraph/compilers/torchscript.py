@@ -47,7 +47,8 @@ class TorchScript:
 
     Attributes:
         optimize: apply `torch.jit.optimize_for_inference` (layouts and fusions of the device the model is loaded on).
-            Where the graph that it makes does not run, the frozen graph does, and the fact `unoptimized` says why.
+            Where it fails, or makes a graph that does not run, the frozen graph runs, and the fact `unoptimized` says
+            why.
         graph: what is compiled: the module, its exported program, or (`auto`) the module only where `torch.export`
             refuses it. A module is scripted, and traced where scripting refuses it or the script does not run.
     """
@@ -99,9 +100,9 @@ class TorchScript:
         if source == "script":
             built = pytorch.rebuilt(artifact, target)
             args, kwargs = built.args, built.kwargs
-        run = pytorch.with_keywords(self._module(target, folder), kwargs)
         facts = {"source": source}
         try:
+            run = pytorch.with_keywords(self._module(target, folder), kwargs)
             _call_first(run, args, target)
         except RuntimeError as error:
             if not self._optimizes(folder):

@@ -292,3 +292,7 @@ class Limited(nn.Module):
 
 def limited():
     return Limited(), torch.randn(1, 4)
+
+
+def between_integers():
+    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.Hardtanh(0, 20)), torch.randn(1, 1, 8, 8)
