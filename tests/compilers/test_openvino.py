@@ -72,6 +72,16 @@ def test_the_compiled_graph_has_the_cases_size(exported: Export, tmp_path: Path)
     assert [list(value.shape) for value in model.inputs] == [list(array.shape) for array in exported(CASE).inputs()]
 
 
+def test_a_scaled_normalization_keeps_its_batch_open(load: Load, exported: Export, tmp_path: Path) -> None:
+    """OpenVINO crashes while it compiles one at a fixed size."""
+    case = Case(workload="unusual:modulated", compiler="openvino", batch_size=2)
+    OpenVino().compile(exported(case), CPU, tmp_path)
+    (x, _) = openvino.Core().read_model(tmp_path / FILE).inputs
+    assert x.get_partial_shape()[0].is_dynamic
+    assert [axis.get_length() for axis in list(x.get_partial_shape())[1:]] == [16, 8, 8]
+    assert verify(load(case, folder=tmp_path).outputs(), exported(case).reference(), "fp32").agrees
+
+
 def test_what_only_a_trace_can_be_converted_of_runs(load: Load, exported: Export) -> None:
     """OpenVINO has no rule for this model's `aten._upsample_bicubic2d_aa` in exported programs."""
     pytest.importorskip("timm")

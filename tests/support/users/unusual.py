@@ -102,6 +102,22 @@ def described() -> tuple[torch.nn.Module, tuple[object, ...], dict[str, object]]
     return Described(), ({"mask": None, "x": ramp},), kwargs
 
 
+class Modulated(torch.nn.Module):
+    """Scales and shifts a normalization, as the step of a diffusion model does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = torch.nn.GroupNorm(4, 16)
+
+    def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.norm(x) * (1 + scale) + scale
+        return found
+
+
+def modulated(batch_size: int) -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
+    return Modulated(), (torch.randn(batch_size, 16, 8, 8), torch.randn(batch_size, 16, 1, 1))
+
+
 def inverse(batch_size: int) -> Workload:
     return Function(torch.linalg.inv), torch.eye(SIZE).repeat(batch_size, 1, 1)
 

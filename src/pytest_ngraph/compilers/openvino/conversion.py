@@ -15,6 +15,9 @@ from pytest_ngraph.wording import first_line
 LACKING = ("complex64", "complex128", "uint16", "uint32", "uint64")
 """NumPy's names of the types in which a network of PyTorch can have inputs, and OpenVINO's reader of it cannot."""
 
+ELEMENTWISE = ("Add", "Subtract", "Multiply", "Divide")
+"""OpenVINO's operations on two tensors, value by value."""
+
 
 def names_beside(path: Path) -> Path:
     """Return the file that says what OpenVINO calls the operations of the program, beside its representation."""
@@ -42,9 +45,26 @@ def convert(artifact: Artifact, target: Target, path: Path, *, is_module: bool) 
     else:
         model, is_trace = _of_graph(artifact, target, names_beside(path))
     # The conversion drops the sizes. Restore those of the case: static shapes are faster.
-    model.reshape({index: list(array.shape) for index, array in enumerate(artifact.inputs())})
+    sizes = {index: list(array.shape) for index, array in enumerate(artifact.inputs())}
+    model.reshape(sizes)
+    if any(map(_scales_a_normalization, model.get_ops())):
+        model.reshape({index: [-1, *lengths[1:]] if lengths else [] for index, lengths in sizes.items()})
     openvino.save_model(model, path, compress_to_fp16=False)
     return is_trace
+
+
+def _scales_a_normalization(operation: Any) -> bool:
+    """Return whether this scales or shifts a group normalization by what is computed, such as `1 + scale`.
+
+    Diffusion models do so with the embedding of their time step. For static shapes in fp32, OpenVINO 2026.4 makes one
+    kernel of it on a CPU, and crashes while it compiles that.
+    """
+    if operation.get_type_name() not in ELEMENTWISE:
+        return False
+    givers = [each.get_source_output() for each in operation.inputs()]
+    types = [each.get_node().get_type_name() for each in givers]
+    differ = givers[0].get_partial_shape() != givers[1].get_partial_shape()
+    return differ and "GroupNormalization" in types and any(each in ELEMENTWISE for each in types)
 
 
 def _refuse_inputs(artifact: Artifact) -> None:
