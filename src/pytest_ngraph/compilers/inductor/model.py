@@ -56,14 +56,26 @@ class InductorModel(pytorch.PytorchModel):
         """
         graphs = counts()["graphs"] - self._before["graphs"]
         if not graphs and self._open == {self}:  # beside another open model, its code may be used again
-            why = ": TORCHDYNAMO_DISABLE is set. Unset it" if os.environ.get("TORCHDYNAMO_DISABLE") == "1" else ""
+            is_disabled = os.environ.get("TORCHDYNAMO_DISABLE") == "1"
+            why = "TORCHDYNAMO_DISABLE is set. Unset it" if is_disabled else self._why_nothing()
             raise Unsupported(
-                f"inductor compiles nothing of this model: torch.compile leaves all of it to eager PyTorch{why}"
+                "inductor compiles nothing of this model: torch.compile leaves all of it to eager PyTorch"
+                f"{': ' if why else ''}{why}"
             )
         if module is not None:
             self._is_module = True
             self._forward = recompiling.named(getattr(module.forward, "__code__", None))
             self._count()
+
+    def _why_nothing(self) -> str:
+        """Return what `torch.compile` stopped at last, and what to do about it; empty where it stopped at nothing."""
+        from torch._dynamo.utils import counters
+
+        if counts()["graph_breaks"] == self._before["graph_breaks"]:
+            return ""
+        *_, stopped_at = (*counters["graph_break"], *counters["unimplemented"])
+        reason = str(stopped_at).partition("\n")[0].strip().rstrip(".")
+        return f"{reason}. Put what computes into a function or module of its own, apart from that"
 
     def _count(self) -> None:
         """Note as facts what was compiled so far, and what `torch.compile` has stopped compiling.
