@@ -247,7 +247,7 @@ def test_a_new_anchor_that_was_never_compared_with_the_old_one_fails(
 
 
 def test_a_second_step_of_a_case_is_new_beside_a_known_one(tmp_path: Path) -> None:
-    nights.write(tmp_path, {nights.CASE: [1.0] * 8 + [1.04] * 8 + [1.08] * 4})
+    nights.write(tmp_path, {nights.CASE: [1.0] * 8 + [1.04] * 8 + [1.08] * 5})
     assert main(["history", f"--store={tmp_path}", "--fail", since(16.5)]) == 1
     assert main(["history", f"--store={tmp_path}", "--fail", since(19.5)]) == 0
 

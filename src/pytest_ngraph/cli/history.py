@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import sys
 import time
@@ -59,10 +60,10 @@ def declare(commands: Any) -> None:
 def _run(parsed: argparse.Namespace) -> int:
     """Show the history. Returns the exit status: with `--fail`, 1 if a case became slower beside its anchor.
 
-    So it is where a slowdown would not be seen: a file of the store cannot be read, or a case is measured beside an
-    anchor that was never compared with the one before. Imported seconds fail nothing.
+    So it is where a slowdown would not be seen: a file of the store cannot be read, a case is measured beside an anchor
+    that was never compared with the one before, or it came to no ratio for too long. Imported seconds fail nothing.
     """
-    from pytest_ngraph.history import series, texts
+    from pytest_ngraph.history import series, texts, uncompared
     from pytest_ngraph.history.index import Index
 
     with Index(parsed.store) as index:
@@ -72,10 +73,11 @@ def _run(parsed: argparse.Namespace) -> int:
             print(f"{parsed.store / name}: {problem}", file=sys.stderr)
         since = time.time() - parsed.since if parsed.since else 0.0
         found = series.load(index, parsed.case, parsed.branch, parsed.level, since)
-        known = series.load(index) if not found and (parsed.case or parsed.branch) else found
-        if not known:
+        blind = list(uncompared.load(index, parsed.case, parsed.branch))
+        known = found if found or blind else series.load(index)
+        if not (known or blind):
             raise UsageError(NONE.format(store=parsed.store))
-        if not found:
+        if not (found or blind):
             branches = {row.branch for each in known for row in each.rows if row.branch}
             if parsed.branch and parsed.branch not in branches:
                 raise UsageError.unknown("branch", parsed.branch, branches)
@@ -89,12 +91,20 @@ def _run(parsed: argparse.Namespace) -> int:
         else:
             for line in texts.in_lines(found):
                 print(line)
+    nights = [each.rows[-1] for each in found if each.unit == "ratio"] + [each.nights[-1] for each in blind]
+    last_night = max((row.started_at for row in nights), default=math.inf)
+    too_long = [each for each in blind if not each.is_new and each.is_too_long(since, last_night)]
+    for line in texts.of_uncompared(too_long, [each for each in blind if each.is_new]):
+        print(line, file=sys.stderr)
+    if last_night < since:
+        print(f"no night since {texts.day(since)}; the last one is of {texts.day(last_night)}", file=sys.stderr)
     beside = [step for each in found if each.unit == "ratio" for step in each.steps]
     is_worse = any(step.ratio.value > 1 + parsed.margin for step in beside)
     gaps = Counter((link.anchor, link.beside) for each in found for link in each.gaps(since))
     for (anchor, before), count in gaps.items() if parsed.fail else ():
         print(NEVER_COMPARED.format(count=counted(count, "case"), anchor=anchor, before=before), file=sys.stderr)
-    return 1 if parsed.fail and (is_worse or unread or gaps) else 0
+    is_blind = bool(unread or gaps or too_long) or last_night < since
+    return 1 if parsed.fail and (is_worse or is_blind) else 0
 
 
 def _import(parsed: argparse.Namespace) -> int:

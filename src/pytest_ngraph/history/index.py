@@ -160,6 +160,16 @@ class Index:
         )
         return {case for (case,) in self._database.execute(query, (commit, anchor_commit))}
 
+    def since_compared(self, case: str, branch: str = "") -> dict[str, float | None]:
+        """Return cases whose last nights beside an anchor have no ratio, each with when it last had one, if ever."""
+        query = (
+            "SELECT cases.id, MAX(CASE WHEN log_ratio IS NOT NULL THEN started_at END) AS last "
+            "FROM records JOIN cases ON number = case_number JOIN sessions ON sessions.id = session "
+            "WHERE anchor != '' AND cases.id GLOB ? AND (branch IN ('', ?) OR ? = '') "
+            "GROUP BY case_number HAVING last IS NULL OR last < MAX(started_at) ORDER BY cases.id"
+        )
+        return dict(self._database.execute(query, (case.replace("[", "[[]"), branch, branch)))
+
     def count(self) -> int:
         """Return the number of records."""
         return int(self._database.execute("SELECT count(*) FROM records").fetchone()[0])

@@ -133,7 +133,7 @@ def load(index: Index, pattern: str = "", branch: str = "", level: float = LEVEL
         since: seconds since the epoch. Steps are left out that the nights before showed, too. A step is known some
             nights after it began, so that its beginning does not say whether it is new.
     """
-    cases, parts, facts_of = _glob(pattern), index.cases(), cache(index.facts)
+    cases, parts, facts_of = glob(pattern), index.cases(), cache(index.facts)
     beside = _by_case((row for row in index.rows(cases, anchored=True) if row.ratio), branch)
     imported: dict[str, list[Row]] = {}
     every = _by_case((row for row in index.rows(run=f"{IMPORTED}*") if _has_seconds(row)), branch)
@@ -173,7 +173,8 @@ def _overlap(series: Series, step: Found, before: Series, known: Found) -> bool:
     return first <= late and early <= last
 
 
-def _glob(pattern: str) -> str:
+def glob(pattern: str) -> str:
+    """Return a part of an id as a pattern, and a pattern as it is."""
     return pattern if any(sign in pattern for sign in "*?") else f"*{pattern}*"
 
 
@@ -181,11 +182,16 @@ def _is_chosen(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
+def is_on(row: Row, branch: str) -> bool:
+    """Return whether a row is of this branch, empty for all. Those of an unknown branch belong to every one."""
+    return not branch or row.branch in ("", branch)
+
+
 def _by_case(rows: Iterable[Row], branch: str) -> dict[str, list[Row]]:
-    """Return rows by case. Those of an unknown branch belong to every one."""
+    """Return rows by case."""
     found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        if not branch or row.branch in ("", branch):
+        if is_on(row, branch):
             found[row.case_id].append(row)
     return found
 

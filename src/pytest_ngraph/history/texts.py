@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_ngraph.gate.in_words import change
 from pytest_ngraph.history.series import Found, Series
+from pytest_ngraph.history.uncompared import Uncompared
 from pytest_ngraph.stats import LEVEL, without_infinities
 from pytest_ngraph.wording import counted, listed
 
 SHORT = 10
 """Digits of a commit that are shown."""
 MOST_CHANGES = 6
+MOST_REASONS = 5
+MOST_CASES = 3
 
 
 def in_lines(found: Sequence[Series]) -> Iterator[str]:
@@ -32,6 +36,35 @@ def in_lines(found: Sequence[Series]) -> Iterator[str]:
     apart = sum(bool(series.gaps()) for series in found)
     if apart:
         yield f"{counted(apart, 'series', 'series')} with anchors never compared: no step is looked for across these"
+
+
+def of_uncompared(too_long: Sequence[Uncompared], new: Sequence[Uncompared]) -> Iterator[str]:
+    """Yield which cases have no ratio, and why.
+
+    Args:
+        too_long: those that have none for too long.
+        new: those that their anchor does not have.
+    """
+    groups: dict[str, list[Uncompared]] = defaultdict(list)
+    for each in too_long:
+        groups[each.reason or "why is not known"].append(each)
+    most_first = sorted(groups.items(), key=lambda group: -len(group[1]))
+    for reason, own in most_first[:MOST_REASONS]:
+        last = max((each.last for each in own if each.last), default=None)
+        since = f"since {day(last)}" if last else "yet"
+        names = listed([each.case_id for each in own], MOST_CASES)
+        yield f"{counted(len(own), 'case')} not compared with the anchor {since} ({names}): {reason}"
+    if left := sum(len(own) for _, own in most_first[MOST_REASONS:]):
+        yield f"{counted(left, 'more case')} not compared with the anchor, for other reasons"
+    if too_long:
+        yield "  A slowdown in these is not seen. Name an anchor that can be built: pytest --ngraph-history=ANCHOR"
+    if new:
+        anchors = listed(list(dict.fromkeys(each.nights[-1].anchor for each in new)), MOST_CASES)
+        them = "them" if len(new) > 1 else "it"
+        yield (
+            f"{counted(len(new), 'case')} newer than the anchor {anchors}, so that nothing is compared with {them}. "
+            f"A later anchor has {them}: pytest --ngraph-history=ANCHOR"
+        )
 
 
 def _step(series: Series, found: Found) -> Iterator[str]:
