@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from pytest_ngraph.metrics.between import IN_GENERAL
-from pytest_ngraph.report.study.sure import as_good, is_sure, is_surely_above_one, pair_in_words
+from pytest_ngraph.report.study.sure import as_good, fastest, is_surely_above_one, pair_in_words
 from pytest_ngraph.stats import Estimate
 
 Row = dict[str, float | str | None]
@@ -23,15 +23,20 @@ def rate(value: float, low: float | None = None, high: float | None = None, sess
         ([rate(100, 99.9, 100.1), rate(80, 79.9, 80.1)], True),
         ([rate(100, 99.9, 100.1), rate(80, 79.9, 80.1), rate(97, 96.9, 97.1)], False),
         ([rate(100, 99.9, 100.1), rate(50)], False),
-        ([rate(100, 99.9, 100.1)], False),
+        ([rate(100, 99.9, 100.1)], None),
         ([rate(100, 99.9, 100.1), rate(93, 92.9, 93.1)], True),
         ([rate(100, 99.9, 100.1), rate(93, 92.9, 93.1, "resumed")], False),
     ],
 )
 def test_the_first_is_sure_if_it_is_above_all_others_by_more_than_processes_differ(
-    rates: list[Row], sure: bool
+    rates: list[Row], sure: bool | None
 ) -> None:
-    assert is_sure(rates, IN_GENERAL) is sure
+    """Alone, it is not compared."""
+    schema = {"throughput": pl.Float64, "throughput_low": pl.Float64, "throughput_high": pl.Float64}
+    frame = pl.DataFrame(rates[::-1], schema | {"session": pl.String}).with_columns(network=pl.lit("a"))
+    found = fastest(frame, ["network"], IN_GENERAL)
+    assert found["sure"].to_list() == ([] if sure is None else [sure])
+    assert found["throughput"].to_list() == ([] if sure is None else [100])
 
 
 def test_a_batch_that_gains_less_than_processes_differ_by_is_as_good() -> None:

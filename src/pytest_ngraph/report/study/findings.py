@@ -16,7 +16,7 @@ from pytest_ngraph.report.study.columns import SCOPE
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.inversions import by_compiling, strongest_first
 from pytest_ngraph.report.study.figures.rows import compiled, of_cases, of_metric
-from pytest_ngraph.report.study.sure import RATES, as_good, is_sure, is_surely_above_one, measured_as_a_whole
+from pytest_ngraph.report.study.sure import as_good, fastest, is_surely_above_one, measured_as_a_whole
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted, listed
 
@@ -48,7 +48,8 @@ def findings(study: Study) -> list[Finding]:
 
 def _fastest(study: Study) -> Iterator[str]:
     cases = of_cases(study, "outcome", "reason", *RATE).select(*CELL, "outcome", "reason", *RATE)
-    ranked = _ranked(measured_as_a_whole(cases, ("place", "network", "batch_size")), study.between)
+    cells = ("place", "network", "batch_size")
+    ranked = fastest(measured_as_a_whole(cases, cells), cells, study.between)
     del cases
     for place, own in _by_place(ranked):
         sure = own.filter("sure").partition_by("compiler", maintain_order=True)
@@ -73,24 +74,6 @@ def _cells(cells: pl.DataFrame) -> str:
     sizes = pl.col("batch_size").sort().cast(pl.String).str.join(" and ")
     named = cells.group_by("network", maintain_order=True).agg(sizes)
     return f"{cells.height} ({', '.join(f'{network} at {at}' for network, at in named.rows())})"
-
-
-def _ranked(measured: pl.DataFrame, between: Between) -> pl.DataFrame:
-    """Return the fastest compiler of each workload and batch size with several compilers.
-
-    The column `sure` is true where it would surely be the fastest in other processes, too.
-    """
-    found = (
-        measured.sort("throughput", descending=True, maintain_order=True)
-        .group_by("place", "network", "batch_size", maintain_order=True)
-        .agg(
-            pl.col("compiler").first(),
-            sure=RATES,
-        )
-        .filter(pl.col("sure").list.len() > 1)
-    )
-    sure = [is_sure(rates, between) for (rates,) in found.select("sure").iter_rows()]
-    return found.with_columns(pl.Series("sure", sure, dtype=pl.Boolean))
 
 
 def _reversed(study: Study) -> Iterator[str]:
