@@ -58,8 +58,10 @@ def answered(study: Study) -> list[Answered]:
 
 def _answered(study: Study) -> list[Answered]:
     judged = _judged(study).with_row_index("of")
-    wanted = [*dict.fromkeys(("of", *SCOPE, *CANDIDATE, "outcome", "reason", "undeployable"))]
-    whole = measured_as_a_whole(in_order(study, judged.select(wanted)), NETWORK)
+    wanted = ("of", "device", "precision", *CANDIDATE, "outcome", "reason", "undeployable")
+    narrow = judged.select(*wanted, NETWORK_NAME.alias("network"))
+    whole = measured_as_a_whole(in_order(study, narrow), NETWORK).drop("outcome", "reason")
+    del narrow
     rows = whole.filter(pl.col("throughput") > 0, pl.col("undeployable") == "")
     found = [answer for group in _candidates(rows) for answer in answers(group, study.between)]
     best = judged.select(*SCOPE, *SHOWN)[rows["of"][[answer.best.of for answer in found]]]

@@ -136,6 +136,12 @@ class Study:
         wider = self.wider.filter(pl.col("metric").is_in(names), pl.col("value").is_not_null())
         return pl.concat([*of_cases, wider])
 
+    def values(self, name: str, *of_case: str) -> pl.DataFrame:
+        """Return the value of a metric of cases where it has one, as `value`, behind these columns of `cases`."""
+        rows = self.rows_with(name)
+        values = self.by_case[name].estimates.values[rows] if len(rows) else np.empty(0)
+        return self.cases.select(of_case)[rows].with_columns(value=pl.Series(values, dtype=pl.Float64))
+
     @property
     def metrics(self) -> pl.DataFrame:
         """Every metric, with the columns of `columns.METRICS`."""

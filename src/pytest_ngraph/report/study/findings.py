@@ -15,7 +15,7 @@ from pytest_ngraph.metrics.text import with_interval
 from pytest_ngraph.report.study.columns import SCOPE
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.inversions import by_compiling, strongest_first
-from pytest_ngraph.report.study.figures.rows import compiled, of_cases, of_metric
+from pytest_ngraph.report.study.figures.rows import COMPILED, of_each, of_metric
 from pytest_ngraph.report.study.sure import as_good, fastest, is_surely_above_one, measured_as_a_whole
 from pytest_ngraph.stats import Estimate
 from pytest_ngraph.wording import counted, listed
@@ -47,7 +47,7 @@ def findings(study: Study) -> list[Finding]:
 
 
 def _fastest(study: Study) -> Iterator[str]:
-    cases = of_cases(study, "outcome", "reason", *RATE).select(*CELL, "outcome", "reason", *RATE)
+    cases = of_each(study, *CELL, "outcome", "reason", *RATE)
     cells = ("place", "network", "batch_size")
     ranked = fastest(measured_as_a_whole(cases, cells), cells, study.between)
     del cases
@@ -58,7 +58,7 @@ def _fastest(study: Study) -> Iterator[str]:
         wins = [f"{cells.item(0, 'compiler')} is fastest in {_cells(cells)}" for cells in most_first]
         results = [*wins[:MOST], *([f"{undecided:,} are too close to call"] if undecided else [])]
         yield f"On {place}, of {counted(own.height, 'cell')} (a workload at a batch size): {', '.join(results)}."
-    gains = compiled(of_metric(study, "speedup")).filter(pl.col("low") > 1).sort("low", descending=True)
+    gains = of_metric(study, "speedup", COMPILED).filter(pl.col("low") > 1).sort("low", descending=True)
     real = (row for row in gains.iter_rows(named=True) if is_surely_above_one(_estimate(row), _spread(study, row)))
     for best in islice(real, 1):
         yield (
@@ -91,7 +91,7 @@ def _reversed(study: Study) -> Iterator[str]:
 
 
 def _batching(study: Study) -> Iterator[str]:
-    rates = of_cases(study, "outcome", *RATE).select(*CELL, "outcome", *RATE)
+    rates = of_each(study, *CELL, "outcome", *RATE)
     reached = _saturated(rates.filter(pl.col("outcome") == "measured"), study.between)
     del rates
     friction = of_metric(study, "friction")
@@ -132,7 +132,8 @@ def _saturated(measured: pl.DataFrame, between: Between) -> pl.DataFrame:
 
 
 def _failing(study: Study) -> Iterator[str]:
-    counts = of_cases(study, "outcome", "stable", "reason").group_by("place", "compiler", maintain_order=True).agg(
+    cases = of_each(study, "compiler", "outcome", "stable", "reason")
+    counts = cases.group_by("place", "compiler", maintain_order=True).agg(
         failed=(pl.col("outcome") == "failed").sum(),
         unstable=((pl.col("outcome") == "measured") & ~pl.col("stable")).sum(),
         cases=(pl.col("outcome") != "skipped").sum(),

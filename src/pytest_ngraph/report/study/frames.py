@@ -105,7 +105,7 @@ def case_metric(name: str, column: Column, cases: pl.DataFrame, rows: Rows | Non
         pl.Series("value", found.values).fill_nan(None),
         _bounded(found.lows, found.lows, found.highs).alias("low"),
         _bounded(found.highs, found.lows, found.highs).alias("high"),
-        pl.Series("absent", column.absent.texts, pl.String)[numbers],
+        (pl.Series(column.absent.texts, dtype=pl.String)[numbers] if numbers.any() else pl.lit("")).alias("absent"),
         pl.lit(DEFINITIONS[name].unit).alias("unit"),
         pl.lit("").alias("against"),
         pl.lit("").alias("over"),

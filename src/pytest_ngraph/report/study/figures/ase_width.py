@@ -9,7 +9,7 @@ from pytest_ngraph.metrics.text import ratio
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.cells import cells
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.rows import fitting, in_panels, of_blocks, of_metric, side_by_side, where_any
+from pytest_ngraph.report.study.figures.rows import BLOCKS, fitting, in_panels, of_metric, side_by_side, where_any
 from pytest_ngraph.report.study.figures.theme import SEQUENTIAL
 
 
@@ -21,7 +21,7 @@ def ase_width(study: Study) -> Figure:
         note="Absolute scaling efficiency of blocks at the least depth that was measured at two widths or more. Where "
         "it falls faster at greater width, width and batch size compete for the same resources.",
     )
-    rows = of_blocks(of_metric(study, "ase"))
+    rows = of_metric(study, "ase", BLOCKS)
     stack = ("place", "label", "compiler", "sizes", "depth")
     rows = rows.filter(pl.col("width").n_unique().over(stack) > 1, (pl.col("batch_size") > 1).any().over(stack))
     if rows.is_empty():

@@ -7,7 +7,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.rows import compiled, in_panels, of_blocks, of_metric
+from pytest_ngraph.report.study.figures.rows import BLOCKS, COMPILED, in_panels, of_metric
 
 
 def bsr_depth(study: Study) -> Figure:
@@ -18,7 +18,7 @@ def bsr_depth(study: Study) -> Figure:
         note="BSR of stacked blocks at the least, the middle and the greatest depth, with 95 % intervals; above the "
         "dashed line the compiler keeps more efficiency than identity as batches grow.",
     )
-    rows = compiled(of_blocks(of_metric(study, "bsr")))
+    rows = of_metric(study, "bsr", BLOCKS & COMPILED)
     rows = rows.filter((pl.col("batch_size") > 1).any().over("place", "network"))
     if rows.is_empty():
         return figure.without(

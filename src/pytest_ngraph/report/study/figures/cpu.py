@@ -32,9 +32,11 @@ def cpu(study: Study) -> Figure:
 
 def _by_family(study: Study) -> pl.DataFrame:
     """Return one row per family, compiler, batch size and quantity: mean, least and greatest value of the models."""
-    use = of_metric(study, "cpu_percent").with_columns(quantity=pl.lit(USE))
-    reduction = of_metric(study, "cpu_reduction").with_columns(pl.col("value") * 100, quantity=pl.lit(REDUCTION))
     group = ("place", "device", "family", "compiler", "batch_size", "quantity")
+    shown = (*group[:-1], "depth", "value")
+    use = of_metric(study, "cpu_percent").select(shown).with_columns(quantity=pl.lit(USE))
+    reduction = of_metric(study, "cpu_reduction").select(shown)
+    reduction = reduction.with_columns(pl.col("value") * 100, quantity=pl.lit(REDUCTION))
     return (
         of_models_or_blocks(pl.concat([use, reduction]))
         .group_by(group, maintain_order=True)

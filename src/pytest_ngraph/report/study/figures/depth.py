@@ -7,13 +7,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.rows import (
-    compiled,
-    in_panels,
-    of_blocks,
-    of_metric,
-    where_any,
-)
+from pytest_ngraph.report.study.figures.rows import BLOCKS, COMPILED, in_panels, of_metric, where_any
 
 
 def depth(study: Study) -> Figure:
@@ -25,7 +19,7 @@ def depth(study: Study) -> Figure:
         "intervals. Where a curve rises, the compiler uses the repeated pattern.",
     )
     width, sizes = where_any(", width {}", "width"), where_any(", {}", "sizes")
-    rows = compiled(of_blocks(of_metric(study, "speedup")))
+    rows = of_metric(study, "speedup", BLOCKS & COMPILED)
     rows = in_panels(rows, "{}{}{}, batch {} on {}", "label", width, sizes, "batch_size", "place")
     rows = rows.filter(pl.col("depth").n_unique().over("panel") > 1)
     rows = rows.sort("place", "label", "width", "batch_size", maintain_order=True)

@@ -11,7 +11,7 @@ from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.filters import INTERVAL_OPACITY
 from pytest_ngraph.report.study.figures.inversions import BOTH_SIDES, PAIR, by_compiling, strongest_first
 from pytest_ngraph.report.study.figures.palette import Palette
-from pytest_ngraph.report.study.figures.rows import of_measured, of_models
+from pytest_ngraph.report.study.figures.rows import MODELS, of_measured
 
 MOST = 6
 TITLE = "samples/s"
@@ -25,7 +25,7 @@ def reversals(study: Study) -> Figure:
         note="The strongest reversals on one device, each at the batch size where it is strongest: throughput of both "
         "models under identity and under the compiler, with 95 % intervals; those of both ratios exclude a tie.",
     )
-    models = of_models(of_measured(study))["network"].unique().implode()
+    models = of_measured(study, where=MODELS)["network"].unique().implode()
     both_models = pl.col("workload_a").is_in(models) & pl.col("workload_b").is_in(models)
     reversed_pairs = strongest_first(by_compiling(study.inversions).filter(both_models))
     pairs = reversed_pairs.unique(PAIR, keep="first", maintain_order=True)

@@ -33,6 +33,11 @@ _ORDERS: WeakKeyDictionary[Study, npt.NDArray[np.intp]] = WeakKeyDictionary()
 
 FAMILIES = tuple(dict.fromkeys(model.family for model in ARCHITECTURES.values()))
 
+EVERY = pl.lit(True)
+MEASURED = pl.col("outcome") == "measured"
+MODELS, BLOCKS = pl.col("depth").is_null(), pl.col("depth").is_not_null()
+COMPILED = pl.col("compiler") != IDENTITY
+"""Which cases, for `where`: all; those with a measurement; whole models, stacks of blocks; those of compilers."""
 CELL = ("device", "label", "depth", "width", "sizes", "precision", "objective", "compiler", "batch_size")
 """The columns that identify a case."""
 PLACE = pl.concat_str(
@@ -54,29 +59,49 @@ NETWORK = pl.concat_str(
 """The workload with its arguments and sizes, as in inversions: `conv-d3-w64`, `bert-seq_len=128`."""
 
 
-def of_metric(study: Study, metric: str) -> pl.DataFrame:
-    """Return the rows of a metric that have a value, `named`."""
+def of_metric(study: Study, metric: str, where: pl.Expr = EVERY) -> pl.DataFrame:
+    """Return the rows of a metric that have a value, `named`: those of cases for which `where` is true."""
     column = study.by_case.get(metric)
     if column is None:
-        return named(study.known(metric))
-    order = _order(study)
+        return named(study.known(metric).filter(where))
+    order = _order_where(study, where)
     known = order[~np.isnan(column.estimates.values[order])]
     return case_metric(metric, column, study.cases, known).with_columns(place=PLACE, network=NETWORK)
 
 
-def of_cases(study: Study, *columns: str) -> pl.DataFrame:
-    """Return the scope and these columns of all cases, `named`: all of their columns would take gigabytes."""
-    return in_order(study, study.cases.select([*dict.fromkeys((*SCOPE, *columns))]))
+def of_cases(study: Study, *columns: str, where: pl.Expr = EVERY) -> pl.DataFrame:
+    """Return the scope and these columns of cases, `named`. All of their columns would take gigabytes.
+
+    Args:
+        where: is true for the cases that are returned. To filter afterwards would have all of them in memory first.
+    """
+    cases = study.cases.select([*dict.fromkeys((*SCOPE, *columns))])
+    return cases[_order_where(study, where)].with_columns(place=PLACE, network=NETWORK)
 
 
-def of_measured(study: Study, *columns: str) -> pl.DataFrame:
+def of_measured(study: Study, *columns: str, where: pl.Expr = EVERY) -> pl.DataFrame:
     """Return the same of the cases that have a measurement."""
-    return of_cases(study, "outcome", *columns).filter(pl.col("outcome") == "measured")
+    return of_cases(study, *columns, where=where & MEASURED)
+
+
+def of_each(study: Study, *columns: str) -> pl.DataFrame:
+    """Return `place`, `network` and these columns of all cases, in the order of the figures, without the scope."""
+    every = [pl.col(name) for name in columns if name not in ("place", "network")]
+    return in_order(study, study.cases.select(PLACE.alias("place"), NETWORK.alias("network"), *every))
 
 
 def in_order(study: Study, cases: pl.DataFrame) -> pl.DataFrame:
-    """Return all cases of a study, or what was made of each, `named`."""
-    return cases[_order(study)].with_columns(place=PLACE, network=NETWORK)
+    """Return what was made of each case of a study, in the order of the figures."""
+    return cases[_order(study)]
+
+
+def _order_where(study: Study, where: pl.Expr) -> npt.NDArray[np.intp]:
+    """Return those rows of the cases for which `where` is true, in the order of the figures."""
+    order = _order(study)
+    if where is EVERY:
+        return order
+    kept: npt.NDArray[np.bool_] = study.cases.select(kept=where)["kept"].to_numpy()
+    return order[kept[order]]
 
 
 def _order(study: Study) -> npt.NDArray[np.intp]:
@@ -101,12 +126,12 @@ def profiled(study: Study) -> pl.DataFrame:
 
 def of_models(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of whole models."""
-    return rows.filter(pl.col("depth").is_null())
+    return rows.filter(MODELS)
 
 
 def of_blocks(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of stacks of blocks."""
-    return rows.filter(pl.col("depth").is_not_null())
+    return rows.filter(BLOCKS)
 
 
 def of_models_or_blocks(rows: pl.DataFrame) -> pl.DataFrame:
@@ -117,7 +142,7 @@ def of_models_or_blocks(rows: pl.DataFrame) -> pl.DataFrame:
 
 def compiled(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of compilers without identity, whose ratios to itself are one by definition."""
-    return rows.filter(pl.col("compiler") != IDENTITY)
+    return rows.filter(COMPILED)
 
 
 def in_panels(rows: pl.DataFrame, template: str, *fields: str | pl.Expr) -> pl.DataFrame:

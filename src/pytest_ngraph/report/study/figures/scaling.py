@@ -7,7 +7,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.rows import compiled, in_panels, of_metric, of_models
+from pytest_ngraph.report.study.figures.rows import COMPILED, in_panels, of_metric, of_models
 
 
 def ase(study: Study) -> Figure:
@@ -31,7 +31,7 @@ def bsr(study: Study) -> Figure:
         note="ASE over that of identity, with 95 % intervals; below the dashed line the compiler loses more efficiency "
         "than identity as batches grow.",
     )
-    rows = _over_batch_sizes(compiled(of_metric(study, "bsr")))
+    rows = _over_batch_sizes(of_metric(study, "bsr", COMPILED))
     if rows.is_empty():
         return figure.without(
             "needs a model under identity and under another compiler, both at batch size 1 and at another one"

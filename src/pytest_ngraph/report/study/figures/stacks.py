@@ -7,13 +7,7 @@ import polars as pl
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
-from pytest_ngraph.report.study.figures.rows import (
-    in_panels,
-    of_blocks,
-    of_measured,
-    of_metric,
-    where_any,
-)
+from pytest_ngraph.report.study.figures.rows import BLOCKS, in_panels, of_measured, of_metric, where_any
 
 MIB = 2**20
 AXES = {"depth": "depth [blocks]", "width": "width", "batch_size": "batch size"}
@@ -28,14 +22,14 @@ def throughput_blocks(study: Study) -> Figure:
         title="Throughput of blocks",
         note=f"Stacks of blocks: batch size over the median seconds per iteration, with 95 % intervals, {OVER}.",
     )
-    return _drawn(figure, study, of_metric(study, "throughput"), "samples/s")
+    return _drawn(figure, study, of_metric(study, "throughput", BLOCKS), "samples/s")
 
 
 def compile_blocks(study: Study) -> Figure:
     figure = Figure(
         name="compile_blocks", title="Seconds to compile blocks", note=f"Stacks of blocks: seconds to compile, {OVER}."
     )
-    rows = of_metric(study, "compile_s")
+    rows = of_metric(study, "compile_s", BLOCKS)
     return _drawn(figure, study, rows, "seconds", f"{NEEDS}, under a compiler that compiles")
 
 
@@ -47,13 +41,12 @@ def memory_blocks(study: Study) -> Figure:
         f"one, {OVER}.",
     )
     memory = pl.coalesce("device_memory_bytes", "worker_memory_bytes") / MIB
-    measured = of_measured(study, "device_memory_bytes", "worker_memory_bytes")
+    measured = of_measured(study, "device_memory_bytes", "worker_memory_bytes", where=BLOCKS)
     rows = measured.with_columns(value=memory).filter(pl.col("value").is_not_null())
     return _drawn(figure, study, rows.with_columns(low="value", high="value"), "MiB", f"{NEEDS}, with its memory")
 
 
 def _drawn(figure: Figure, study: Study, rows: pl.DataFrame, title: str, missing: str = NEEDS) -> Figure:
-    rows = of_blocks(rows)
     if rows.is_empty():
         return figure.without(missing)
     axis = next((name for name in AXES if rows[name].drop_nulls().n_unique() > 1), "batch_size")

@@ -119,9 +119,8 @@ def _counts(study: Study, found: Sequence[Answered]) -> Iterator[tuple[str, str,
 
 
 def _workloads(study: Study, found: Sequence[Answered]) -> list[Workload]:
-    speedups = study.known("speedup")
     wanted = pl.DataFrame([[each.of[name] for name in CELL] for each in found], _schema_of(study), orient="row")
-    own = speedups.select(*CELL, "value").join(wanted, on=CELL, how="semi", nulls_equal=True)
+    own = study.values("speedup", *CELL).join(wanted, on=CELL, how="semi", nulls_equal=True)
     gains = {tuple(row[:-1]): row[-1] for row in own.iter_rows()}
     rows: dict[tuple[str, str], list[Choice]] = {}
     for each in found:

@@ -15,7 +15,7 @@ CHOSEN = ("compiler", "batch_size", "objective", "latency_s", "throughput")
 
 def deploy(study: Study) -> Table:
     case, choices = [*NETWORK, "compiler", "batch_size"], _choices(study)
-    speedups = study.known("speedup").select(*case, pl.col("value").alias("speedup"))
+    speedups = study.values("speedup", *case).rename({"value": "speedup"})
     own = speedups.join(choices, on=case, how="semi", nulls_equal=True)
     rows = choices.join(own, on=case, how="left", nulls_equal=True, maintain_order="left")
     return Table.of(
