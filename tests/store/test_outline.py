@@ -43,6 +43,7 @@ def records() -> list[Record]:
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a journal of two sessions, the first of which died; its outline is kept whatever its size."""
     monkeypatch.setattr(outlining, "WORTH_KEEPING", 1)
+    monkeypatch.setattr(outlining, "WORTH_KEEPING_ONCE_READ", 1)
     first = Journal(tmp_path, {"processor": "Xeon"}, lambda: [each.id for each in CASES])
     first.describe_device("xeon", {"fingerprint": "abc"})
     for each in records()[:4]:
@@ -161,6 +162,7 @@ def test_a_store_that_cannot_be_written_has_outlines_all_the_same(
 
 def test_a_journal_keeps_its_outline_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlining, "WORTH_KEEPING", 2)
+    monkeypatch.setattr(outlining, "WORTH_KEEPING_ONCE_READ", 2)
     monkeypatch.setattr(journal, "WORTH_KEEPING", 2)
     writing = Journal(tmp_path, {})
     path = tmp_path / f"{writing.id}.jsonl"

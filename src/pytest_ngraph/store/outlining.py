@@ -26,7 +26,10 @@ from pytest_ngraph.store.run import LATEST, Death
 from pytest_ngraph.system.garbage import without_garbage_collection
 
 WORTH_KEEPING = 1000
-"""Records that a journal must have gained before its outline is kept again: fewer are read as quickly."""
+"""Records that a journal must have gained before a session keeps its outline again."""
+WORTH_KEEPING_ONCE_READ = 100
+"""Records that were read, from which on the outline is kept: a store has many short runs, and fewer are read as
+quickly."""
 SHARE = 50
 """An outline is kept again when its journal has grown by this part."""
 AT_ONCE = 1024
@@ -80,7 +83,7 @@ def _read(journal: Path) -> tuple[Outliner, bytes]:
                     torn = text
     except OSError as error:
         raise unreadable(journal, error) from error
-    if outliner.rows - before >= WORTH_KEEPING:
+    if outliner.rows - before >= WORTH_KEEPING_ONCE_READ:
         with suppress(StoreError, OSError):  # it can be made again
             save(journal, outliner.stored())
     return outliner, torn

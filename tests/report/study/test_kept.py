@@ -35,6 +35,7 @@ RECORDS = [
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "WORTH_KEEPING", 1)
+    monkeypatch.setattr(kept, "WORTH_KEEPING_ONCE_READ", 1)
 
 
 @pytest.fixture
@@ -123,9 +124,21 @@ def test_a_store_that_cannot_be_written_to_is_reported_all_the_same(
 
 
 def test_a_short_run_is_not_kept(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "WORTH_KEEPING", len(RECORDS) + 1)
+    monkeypatch.setattr(kept, "WORTH_KEEPING_ONCE_READ", len(RECORDS) + 1)
     reported(journal)
     assert not rows_path(journal).exists()
+
+
+def test_a_report_keeps_the_rows_of_runs_that_are_too_short_for_their_sessions(
+    journal: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store of years has thousands of such runs, which each report would read again."""
+    monkeypatch.setattr(kept, "WORTH_KEEPING", len(RECORDS) + 1)
+    kept.keep(journal)
+    assert not rows_path(journal).exists()
+    first = reported(journal)
+    monkeypatch.setattr(Outline, "records", None)
+    assert reported(journal).cases.equals(first.cases)
 
 
 def test_what_follows_from_a_journal_is_forgotten_with_it(journal: Path) -> None:

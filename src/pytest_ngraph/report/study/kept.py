@@ -1,6 +1,6 @@
-"""The rows of a long run, kept in parts beside its outline: to read records takes most of the time of a report.
+"""The rows of a run, kept in parts beside its outline: to read records takes most of the time of a report.
 
-A session keeps them while it writes the run, and a report those that it finds missing. They lie in the folder
+A session keeps those of a long run while it writes it, and a report those that it finds missing. They lie in the folder
 `<store>/outlines/RUN.rows`, follow from the journal, as the outline beside it does, and can be deleted at any time.
 """
 
@@ -28,13 +28,13 @@ from pytest_ngraph.report.study.rounds import STAMP, InFile, Rounds
 from pytest_ngraph.store import Outline
 from pytest_ngraph.store.lines import unreadable
 from pytest_ngraph.store.outline import Columns, end_of, rows_path
-from pytest_ngraph.store.outlining import outline_of
+from pytest_ngraph.store.outlining import WORTH_KEEPING_ONCE_READ, outline_of
 from pytest_ngraph.system.files import write_whole
 from pytest_ngraph.system.garbage import without_garbage_collection
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
 WORTH_KEEPING = 1000
-"""Records of a run whose rows are kept: fewer are read as quickly."""
+"""Records of a run from which on its session keeps rows."""
 AT_ONCE = 5_000
 """Records that are turned into rows at a time, and the rows of a part: a session adds to a part that has fewer."""
 PLACE = "pytest_ngraph.place"
@@ -71,7 +71,7 @@ def read(outline: Outline, digests: Conditions) -> Iterator[RecordRows]:
 
     Raises `StoreError` where the journal is no longer there, or was changed while it was read.
     """
-    if len(outline.ids) < WORTH_KEEPING:
+    if len(outline.ids) < WORTH_KEEPING_ONCE_READ:
         yield from made_of(outline.records(), digests)
         return
     seen = _status(outline.path)
