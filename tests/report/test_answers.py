@@ -26,12 +26,13 @@ def test_the_best_case_of_each_goal_and_its_rivals() -> None:
     assert [rival.compiler for rival in latency.rivals] == ["tvm"]
     assert round(latency.behind(latency.rivals[0]), 4) == 0.005
     assert (throughput.best.compiler, throughput.best.batch_size, throughput.is_sure) == ("tvm", 8, True)
-    assert [other.compiler for other in throughput.others] == ["openvino", "identity"]
+    assert throughput.runner_up is not None
+    assert (throughput.runner_up.compiler, round(throughput.lead, 4)) == ("openvino", 0.2)
 
 
 def test_alone_is_neither_sure_nor_close() -> None:
     answer = by_goal(candidate("identity", 100))["highest throughput"]
-    assert (answer.is_sure, answer.is_close) == (False, False)
+    assert (answer.is_sure, answer.is_close, answer.runner_up) == (False, False, None)
 
 
 def test_several_at_a_time_have_no_latency() -> None:

@@ -25,7 +25,7 @@ def answer_lines(records: Sequence[Record], metrics: Metrics, width: int) -> lis
     """Return the answer. Where no two compilers were compared, only what failed, and what did not settle."""
     latest = [*{record.case: record for record in records}.values()]
     found = _answered(latest, metrics)
-    if not any(answer.others for own in found.values() for answer in own):
+    if not any(answer.runner_up for own in found.values() for answer in own):
         return wrapped("; ".join(_failed(latest)), width, "doubt")
     rows = _rows(found, metrics, width) if len(found) <= MOST else _counted(found, width)
     close = [answer for own in found.values() for answer in own if answer.is_close]
@@ -114,7 +114,7 @@ def _winners(found: Sequence[Answer[Record]]) -> str:
 def _close(close: Sequence[Answer[Record]]) -> Iterator[str]:
     """Yield how many answers are too close to call, and the compilers of the closest."""
     if close:
-        closest = min(close, key=lambda answer: answer.behind(answer.others[0]))
+        closest = min(close, key=lambda answer: answer.lead)
         names = " or ".join([closest.best.compiler, *(rival.compiler for rival in closest.rivals)][:MOST])
         yield f"too close: {len(close)} ({_title(key_of(closest.best.of.case), several=False)}: {names})"
 

@@ -56,24 +56,29 @@ class Answer(Generic[Of]):
     """The best case for a goal.
 
     Attributes:
-        others: the best case of each other compiler, the fastest first.
-        rivals: those of them that other processes might show to be as fast.
+        runner_up: the fastest case of all other compilers; None without any.
+        rivals: the best cases of other compilers that other processes might show to be as fast, the fastest first.
     """
 
     goal: Goal
     best: Candidate[Of]
-    others: tuple[Candidate[Of], ...]
+    runner_up: Candidate[Of] | None
     rivals: tuple[Candidate[Of], ...]
 
     @property
     def is_sure(self) -> bool:
         """Whether it would be faster than every other compiler's best in other processes, too. Alone, it is not."""
-        return bool(self.others) and not self.rivals
+        return self.runner_up is not None and not self.rivals
 
     @property
     def is_close(self) -> bool:
         """Whether another compiler may be as fast."""
         return bool(self.rivals)
+
+    @property
+    def lead(self) -> float:
+        """How much less throughput the runner-up has, as a share; 1 without one."""
+        return self.behind(self.runner_up) if self.runner_up else 1.0
 
     @property
     def verdict(self) -> Sureness:
@@ -112,7 +117,7 @@ def _answer(goal: Goal, candidates: Iterable[Candidate[Of]], between: Between) -
     sessions = [each.session for each in (best, *others)]
     lower = surely_above(best.throughput, [each.throughput for each in others], between, steepness, sessions)
     rivals = tuple(each for each, is_lower in zip(others, lower, strict=True) if not is_lower)
-    return Answer(goal, best, tuple(others), rivals)
+    return Answer(goal, best, others[0] if others else None, rivals)
 
 
 def winners(found: Iterable[Answer[Of]]) -> list[tuple[str, int, int]]:

@@ -81,8 +81,9 @@ def test_answers_leave_out_no_candidate() -> None:
         ]
         for answer in answers(candidates, IN_GENERAL):
             found = known[answer.goal, label]
-            assert [_known_by(each) for each in (found.best, *found.others)] == [
-                _known_by(each) for each in (answer.best, *answer.others)
+            assert (found.runner_up is None) == (answer.runner_up is None)
+            assert [_known_by(each) for each in (found.best, found.runner_up) if each] == [
+                _known_by(each) for each in (answer.best, answer.runner_up) if each
             ]
             assert [_known_by(each) for each in found.rivals] == [_known_by(each) for each in answer.rivals]
             count += 1

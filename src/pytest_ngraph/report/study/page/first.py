@@ -86,7 +86,7 @@ class FirstScreen:
 def first_screen(study: Study) -> FirstScreen:
     """Return the first screen of a study."""
     found = answered(study)
-    close = [_close(each) for each in sorted(found, key=_distance) if each.answer.is_close]
+    close = [_close(each) for each in sorted(found, key=lambda each: each.answer.lead) if each.answer.is_close]
     failed = list(_failed(study))
     workloads = _workloads(study, found)
     several = len(workloads) > MOST_ROWS
@@ -198,12 +198,6 @@ def _winners(goal: str, found: Sequence[Answer[int]]) -> str:
     (most, times, sure), *others = winners(found)
     first = f"{goal}: {most} for {times:,} of {len(found):,} ({sure:,} sure)"
     return listed([first, *(f"{name} {count:,} ({of_these:,})" for name, count, of_these in others)], MOST_NAMED)
-
-
-def _distance(found: Answered) -> float:
-    """Return how much the runner-up is behind."""
-    answer = found.answer
-    return answer.behind(answer.others[0]) if answer.others else 1.0
 
 
 def _close(found: Answered) -> str:

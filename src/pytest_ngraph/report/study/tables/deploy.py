@@ -42,7 +42,7 @@ def _choices(study: Study) -> pl.DataFrame:
         | {
             "goal": answer.goal,
             "latency_s": answer.best.latency_s,
-            "runner_up": answer.others[0].compiler if answer.others else None,
+            "runner_up": answer.runner_up.compiler if answer.runner_up else None,
             "sure": answer.is_sure,
         }
         for answer, of in answered(study)
