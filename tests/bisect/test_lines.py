@@ -32,7 +32,10 @@ def test_a_reply_says_what_needed_no_measuring() -> None:
     answers = {"a": SLOWER, "b": same, "c": Answer(found="untestable", reason="broken")}
     assert lines.of_reply(answers, 41.0, "slower") == (
         "  1 slower, 1 as before, 1 not testable, 1 of them without measuring, built as at a commit that was measured, "
-        "in 41 s"
+        "in 41 s\n    broken"
+    )
+    assert lines.of_reply({"b": same}, 7.0, "slower") == (
+        "  1 as before, without measuring, built as at a commit that was measured, in 7 s"
     )
 
 
@@ -77,7 +80,7 @@ def test_what_became_faster_is_shown_with_the_interval_that_way_round() -> None:
 def test_why_nothing_was_found_is_shown() -> None:
     total = {"a": Answer(found="fine"), "b": Answer(found="untestable", reason="it does not build")}
     assert lines.of_outcome(Outcome(good="v1", bad="HEAD", total=total), name, "commit", improved=False) == [
-        "No case became slower by more than the margin: of 2 cases, 1 are not, 1 cannot be compared.",
+        "No case became slower by more than the margin: of 2 cases, 1 is not, 1 cannot be compared.",
         "  b: it does not build",
     ]
 

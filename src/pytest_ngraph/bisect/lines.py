@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
-from pytest_ngraph.bisect.answer import UNANSWERED, Answer
+from pytest_ngraph.bisect.answer import UNANSWERED, Answer, usual_reasons
 from pytest_ngraph.bisect.bisection import Step
 from pytest_ngraph.bisect.graph import Point
 from pytest_ngraph.bisect.outcome import Culprit, Outcome, Range
@@ -40,13 +40,16 @@ def of_step(step: Step, name: Name) -> str:
 
 
 def of_reply(answers: Mapping[str, Answer], seconds: float, word: str) -> str:
-    """Return a line such as `  3 slower, 1 as before, 2 not testable, in 41 s`."""
+    """Return a line such as `  3 slower, 1 as before, 2 not testable, in 41 s`, and one that says why they are not."""
     words = {"worse": word, "fine": "as before", "undecided": "undecided", "untestable": "not testable"}
     found = [answer.found for answer in answers.values()]
     counts = [f"{found.count(kind)} {text}" for kind, text in words.items() if kind in found]
     same = sum(bool(answer.same_as) for answer in answers.values())
-    known = [f"{same} of them without measuring, built as at a commit that was measured"] if same else []
-    return f"  {', '.join([*counts, *known, f'in {_duration(seconds)}'])}"
+    which = "" if same == len(answers) else f"{same} of them "
+    known = [f"{which}without measuring, built as at a commit that was measured"] if same else []
+    reason = usual_reasons(answers.values()).get("untestable")
+    why = f"\n    {reason}" if reason else ""
+    return f"  {', '.join([*counts, *known, f'in {_duration(seconds)}'])}{why}"
 
 
 def of_outcome(outcome: Outcome, name: Name, noun: str, *, improved: bool) -> list[str]:
@@ -80,7 +83,8 @@ def of_outcome(outcome: Outcome, name: Name, noun: str, *, improved: bool) -> li
 
 def _nothing(outcome: Outcome, word: str) -> Iterator[str]:
     found = [answer.found for answer in outcome.total.values()]
-    words = {"fine": "are not", "undecided": "stayed undecided", "untestable": "cannot be compared"}
+    fine = "is not" if found.count("fine") == 1 else "are not"
+    words = {"fine": fine, "undecided": "stayed undecided", "untestable": "cannot be compared"}
     counts = ", ".join(f"{found.count(kind)} {text}" for kind, text in words.items() if kind in found)
     details = "" if set(found) == {"fine"} else f": of {counted(len(found), 'case')}, {counts}"
     if set(found) == {"untestable"}:

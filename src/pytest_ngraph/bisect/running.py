@@ -15,6 +15,7 @@ from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.outcome import Outcome
 from pytest_ngraph.bisect.question import LearningGate, Question, Reply
 from pytest_ngraph.stats import without_infinities
+from pytest_ngraph.wording import counted
 
 SCHEMA = 1
 """Rises when a key of the data is removed or changes its meaning; new keys may come without it."""
@@ -77,7 +78,7 @@ def bisect(asked: Asked, points: Points, gate: JournaledGate, show: Show) -> Out
     """Run a bisection, and show how far it is. Steps of an earlier session are not shown again."""
     show(points.announcement)
     if gate.earlier:
-        show(f"{gate.earlier} steps were answered before")
+        show(f"{counted(gate.earlier, 'step')} answered before")
     shown = _Shown(gate, show, lines.became(asked.improved))
 
     def on_step(step: Step) -> None:
