@@ -97,19 +97,29 @@ def case_metric(name: str, column: Column, cases: pl.DataFrame, rows: Rows | Non
         cases: has the same rows as the column.
         rows: those to return, in their order; None for all.
     """
-    found, numbers, scopes = column.estimates, column.absent.numbers, cases.select(list(columns.SCOPE))
+    scopes = cases.select(list(columns.SCOPE))
+    return _joined(scopes if rows is None else scopes[rows], _values(name, column, rows))
+
+
+def _values(name: str, column: Column, rows: Rows | None = None) -> pl.DataFrame:
+    """Return the columns of `columns.METRICS` that are not of its scope; the arguments are those of `case_metric`."""
+    found, numbers = column.estimates, column.absent.numbers
     if rows is not None:
-        found, numbers, scopes = found.take(rows), numbers[rows], scopes[rows]
-    return scopes.with_columns(
+        found, numbers = found.take(rows), numbers[rows]
+    absent = pl.Series(column.absent.texts, dtype=pl.String)[numbers] if numbers.any() else pl.lit("")
+    return pl.DataFrame({"value": pl.Series(found.values).fill_nan(None)}).with_columns(
         pl.lit(name).alias("metric"),
-        pl.Series("value", found.values).fill_nan(None),
         _bounded(found.lows, found.lows, found.highs).alias("low"),
         _bounded(found.highs, found.lows, found.highs).alias("high"),
-        (pl.Series(column.absent.texts, dtype=pl.String)[numbers] if numbers.any() else pl.lit("")).alias("absent"),
+        absent.alias("absent"),
         pl.lit(DEFINITIONS[name].unit).alias("unit"),
         pl.lit("").alias("against"),
         pl.lit("").alias("over"),
-    ).select(list(columns.METRICS))
+    )
+
+
+def _joined(scopes: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([scopes, values], how="horizontal").select(list(columns.METRICS))
 
 
 def metrics(every: Sequence[Metric]) -> pl.DataFrame:
@@ -135,7 +145,7 @@ def wider(computed: Columns, cases: pl.DataFrame) -> pl.DataFrame:
     Args:
         cases: has a row for each cell.
     """
-    parts = [metrics(computed.ranks)]
+    parts, cases = [metrics(computed.ranks)], cases.select(list(columns.SCOPE))
     for span in reversed(computed.spans):
         if isinstance(span, Stacks):
             every = np.ones(len(span.members), dtype=np.bool_)
@@ -153,10 +163,11 @@ def wider(computed: Columns, cases: pl.DataFrame) -> pl.DataFrame:
 
 def _in_turn(made: Sequence[tuple[str, Column, Bools]], scopes: pl.DataFrame) -> pl.DataFrame:
     """Return several metrics of each scope, one scope after another; the third of each says which scopes have it."""
-    parts = [
-        case_metric(name, column, scopes).with_row_index("row").filter(pl.Series(shown)) for name, column, shown in made
-    ]
-    return pl.concat(parts).sort("row", maintain_order=True).drop("row")
+    shown = [np.flatnonzero(where) for _, _, where in made]
+    rows = np.concatenate(shown)
+    order = np.argsort(rows, kind="stable")
+    values = pl.concat([_values(name, column, own) for (name, column, _), own in zip(made, shown, strict=True)])
+    return _joined(scopes[rows[order]], values[order])
 
 
 def inversions(found: Sequence[Inversion]) -> pl.DataFrame:
