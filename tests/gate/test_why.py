@@ -109,7 +109,7 @@ def test_time_outside_of_kernels_is_named_where_no_part_differs() -> None:
 
 def test_nothing_is_named_that_does_not_surely_differ() -> None:
     found = said(KERNELS, latency_s=1.0001)
-    assert found == "no part of it differs beyond chance; 90 % of a call was profiled"
+    assert found == "no single part of it is surely slower; 90 % of a call was profiled"
 
 
 def test_what_one_of_many_parts_shows_by_chance_is_not_named() -> None:

@@ -41,7 +41,7 @@ def why(explanation: Mapping[str, Any], ratio: float) -> str:
     if problem := explanation.get("problem"):
         return f"{UNEXPLAINED}: {problem}"
     rows, timed = explanation["rows"], slowdown_s(explanation, ratio)
-    slower = timed > 0
+    slower, word = (True, "slower") if timed > 0 else (False, "faster")
     profiled = sum(row["difference"][0] for row in rows if row["kind"] != "outside") * (1 if slower else -1)
     whole = max(abs(timed), profiled)
     what = "profiled " * (profiled > MOST_INFLATED * abs(timed)) + ("slowdown" if slower else "gain")
@@ -49,8 +49,8 @@ def why(explanation: Mapping[str, Any], ratio: float) -> str:
     known = [row for row in sure if row["kind"] not in UNNAMED]
     named = known[:MOST_PARTS]
     shown = named or [row for row in sure if row["kind"] == "outside"]
-    parts = [_part(row, whole, what) for row in shown] or ["no part of it differs beyond chance"]
-    parts += _further(known, "slower" if slower else "faster")
+    parts = [_part(row, whole, what) for row in shown] or [f"no single part of it is surely {word}"]
+    parts += _further(known, word)
     first = [row["name"] for row in named if row["kind"] in ("module", "between")]
     parts += _graph(explanation.get("graph"), first)
     parts += _compiled(explanation["compiled"], first)

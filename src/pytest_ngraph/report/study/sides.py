@@ -24,6 +24,8 @@ from pytest_ngraph.report.study import columns, frames
 LARGEST = 50.0
 """Logarithms of ratios are cut off here."""
 BUSY = "the machine was busy while one of them was measured"
+NOTE = "Two runs or two devices, case by case: the throughput of the second over that of the first."
+MISSING = "needs two runs or two devices to compare: --compare A B"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import dots
 from pytest_ngraph.report.study.figures.figure import Figure
 from pytest_ngraph.report.study.figures.rows import named
-from pytest_ngraph.report.study.tables.side_by_side import MISSING, NOTE
+from pytest_ngraph.report.study.sides import MISSING, NOTE
 
 MOST = dots.MOST_NETWORKS
 """Maximum number of cases."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from pytest_ngraph.report.study.data import Study
+from pytest_ngraph.report.study.sides import MISSING, NOTE
 from pytest_ngraph.report.study.tables.table import NETWORK, Table
-
-NOTE = "Two runs or two devices, case by case: the throughput of the second over that of the first."
-MISSING = "needs two runs or two devices to compare: --compare A B"
 
 
 def side_by_side(study: Study) -> Table:
