@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -51,7 +51,7 @@ def on_cuda(exported: Export, folder: Path) -> Serving:
     (folder / "model.onnx").touch()
     (out := folder / "out").mkdir()
     target = Target(kind="cuda")
-    artifact = replace(exported(CASE), case=CASE)
+    artifact = exported(CASE)
     return deploy(artifact, target, folder / "model.onnx", out, provider=CUDA, level="ORT_ENABLE_ALL")
 
 

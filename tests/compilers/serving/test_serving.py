@@ -72,7 +72,7 @@ def test_what_cannot_be_deployed_has_a_reason(
 
 def test_operators_of_ones_own_are_code_that_the_folder_lacks(exported: Export, tmp_path: Path) -> None:
     case = Case(workload="twice:build", compiler="identity", batch_size=2)
-    own = dataclasses.replace(exported(case), case=case, files={"/home/me/twice.py": "a digest"})
+    own = dataclasses.replace(exported(case), files={"/home/me/twice.py": "a digest"})
     with pytest.raises(Unsupported, match="twice defines operators of its program, and"):
         deployed(own, CPU, tmp_path, tmp_path)
 
@@ -112,7 +112,7 @@ def test_tensorrt_without_a_gpu_to_try_it_on(exported: Export, tmp_path: Path, c
     (compiled / "model.plan").write_bytes(b"a plan")
     (compiled / "bindings.json").write_text(json.dumps({"inputs": ["x"], "outputs": ["y", "z"], "facts": {}}))
     case = Case(workload="conv", compiler=compiler, batch_size=1, width=16)
-    found = deployed(dataclasses.replace(exported(case), case=case), Target(kind="cuda"), compiled, out)
+    found = deployed(exported(case), Target(kind="cuda"), compiled, out)
     assert (out / "model.plan").read_bytes() == b"a plan"
     assert found.libraries == (compiler, "torch")
     assert "INPUTS, OUTPUTS = ['x'], ['y', 'z']" in found.code
@@ -137,7 +137,7 @@ def test_a_model_is_served_on_the_gpu_that_it_was_measured_on(
     for name, text in (("model.pt", "a module"), ("source.txt", "program")):
         (tmp_path / name).write_text(text)
     (out := tmp_path / "out").mkdir()
-    code = deployed(dataclasses.replace(exported(case), case=case), target, tmp_path, out).code
+    code = deployed(exported(case), target, tmp_path, out).code
     named = re.findall(r"""(?:pt2"\), |\.to\(|map_location=)"([\w:]+)\"""", code)
     assert named == [device] * (3 if compiler == "identity" else 2), "the model and its inputs"
     assert f'torch.from_numpy(array).contiguous().to("{device}") for array in inputs' in code
