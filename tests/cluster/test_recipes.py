@@ -72,7 +72,6 @@ def board(network: Network, tmp_path: Path) -> Iterator[list[str]]:
     server.wait(timeout=60)
 
 
-@pytest.mark.slow
 def test_a_board_that_only_ssh_reaches(board: list[str], network: Network, tmp_path: Path, authority: Path) -> None:
     cluster = Cluster(tmp_path, network, options_for(authority))
     port = cluster.address.rpartition(":")[2]
