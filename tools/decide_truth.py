@@ -4,12 +4,13 @@
         [--kept=FILE]
 
 For each workload, all compilers with all the options that they name as worth trying are measured at all batch sizes,
-as precisely as the default goal asks: that is the truth. Then the race is run several times, each in a store of its
-own. A sweep that is not shown comes first and compiles everything, so that both find it in the cache: their times are
-of measuring. Only the single calls and costs to serve of the pick and who comes next are extra work of the race.
+as precisely as the default goal asks, in two sweeps: the means of both are the truth, as two processes of the same code
+differ. Then the race is run several times, each in a store of its own. The first sweep compiles everything, so that the
+second one and the races find it in the cache: their times are of measuring. Only the single calls and costs to serve of
+the pick and who comes next are extra work of the race.
 
 - fastest, picks: by the sweep, and by each race.
-- behind: by how much more time the pick takes than the fastest of the sweep, by the sweep; the worst of the runs.
+- behind: by how much more time the pick takes than the fastest of the sweeps, by these; the worst of the runs.
 - sure, wrong: how often the pick was called sure, and how often it was sure and more than 2 % behind.
 - sweep, race, share: seconds of each, of races the median, and theirs over those of the sweep.
 - CPU: the same share of the seconds that processors worked, which other work on the machine changes less.
@@ -79,6 +80,11 @@ class Sweep(NamedTuple):
     truth: Mapping[str, float]
     seconds: float
     cpu_s: float = 0.0
+
+    def averaged(self, other: Sweep) -> Sweep:
+        """Return this sweep with the geometric means of both: two processes of the same code differ."""
+        truth = {name: (own * other.truth.get(name, own)) ** 0.5 for name, own in self.truth.items()}
+        return self._replace(truth=truth)
 
 
 class Run(NamedTuple):
@@ -151,13 +157,13 @@ def main() -> None:
         what = (workload, f"b{','.join(map(str, parsed.batch_size))}", ",".join(compilers))
         filled = kept.get(partial(swept, axes), "filling the cache", *what)
         sweep = kept.get(partial(swept, axes), "sweep", *what) if filled else None
-        if sweep is None:
+        if filled is None or sweep is None:
             continue
         race, place = partial(raced, axes, parsed.budget, is_busy=parsed.busy), "busy" if parsed.busy else "quiet"
         names = [("race", number, place, f"{parsed.budget:g}s", *what) for number in range(parsed.runs)]
         runs = [Run(*result) for name in names if (result := kept.get(race, *name))]
         if runs:
-            found.append((workload, Sweep(*sweep), runs))
+            found.append((workload, Sweep(*sweep).averaged(Sweep(*filled)), runs))
     print(table(HEADING, [row(*each) for each in found]))
     print(*summary(found), sep="\n")
 
@@ -200,7 +206,7 @@ def raced(axes: Axes, budget_s: float, *, is_busy: bool) -> Run:
         measuring(Path(store), settings, axes.devices, IN_GENERAL, Silent(), axes.case.workload) as measure,
     ):
         race = Race(axes, Limits(), measure, budget_s)
-        found = answer(race.run(), race.named, Limits(), IN_GENERAL)
+        found = answer(race.run(), race.named, Limits(), IN_GENERAL, indifference=Settings().indifference)
     return Run(name_of(found.pick.case) if found.pick else None, found.is_sure, *watch.took())
 
 

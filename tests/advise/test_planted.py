@@ -108,7 +108,7 @@ def raced(number: int, batch_sizes: Sequence[int]) -> Found:
         objective="latency",
     )
     race = Race(axes, Limits(), measure, 300.0, clock=measure.clock)
-    found = answer(race.run(), race.named, Limits(), IN_GENERAL)
+    found = answer(race.run(), race.named, Limits(), IN_GENERAL, indifference=NEAR)
     assert found.pick is not None
     every = [measure.true(dataclasses.replace(cell, compiler=arm)) for cell in axes.cells for arm in ARMS]
     return Found(best, measure.true(found.pick.case) / min(every) - 1, found.is_sure)

@@ -22,6 +22,11 @@ def test_a_pick_that_is_sure_and_behind_is_wrong() -> None:
     }  # fmt: skip
 
 
+def test_two_sweeps_are_the_truth_together() -> None:
+    found = Sweep({"identity": 2.0, "tvm": 1.0}, 40.0).averaged(Sweep({"identity": 8.0}, 90.0))
+    assert found == Sweep({"identity": 4.0, "tvm": 1.0}, 40.0)
+
+
 def test_without_a_pick_or_with_one_that_the_sweep_lacks_it_is_infinitely_behind() -> None:
     for pick, name in ((None, "none"), ("executorch", "executorch")):
         assert row("net", SWEEP, [Run(pick, False, 10.0)])[3:6] == [name, "inf%", "0 of 1"]

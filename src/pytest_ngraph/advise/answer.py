@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_ngraph.advise.beside import apart, named_beside
+from pytest_ngraph.advise.candidates import family_of
+from pytest_ngraph.advise.front import figures, front_of
 from pytest_ngraph.advise.limits import Held, Holder, p99
 from pytest_ngraph.advise.race import NO_TIME, Raced
 from pytest_ngraph.case import IDENTITY, Case
@@ -79,7 +80,8 @@ class Answer:
     """What to deploy.
 
     Attributes:
-        pick: the fastest candidate whose figures keep all limits; None where none does.
+        pick: the fastest candidate whose figures keep all limits, or its compiler without options where these gain
+            hardly anything; None where none keeps them.
         close: candidates that keep the limits, or may, and are not surely slower than the pick; the fastest first.
         candidates: all that were measured, the fastest first.
         dropped: what was not measured to the end, and why.
@@ -141,12 +143,20 @@ class Answer:
         }
 
 
-def answer(raced: Raced, named: set[str], limits: Holder, between: Between, run: str = "") -> Answer:
+def answer(
+    raced: Raced,
+    named: set[str],
+    limits: Holder,
+    between: Between,
+    run: str = "",
+    indifference: float = 0.0,
+) -> Answer:
     """Return what follows from a race.
 
     Args:
         named: compilers that may be picked.
         run: the run that has the records.
+        indifference: the lead of an option over its compiler as it is, as a share, that does not matter.
     """
     latest = raced.latest
     measured = [record for record in latest.values() if record.outcome == "measured"]
@@ -170,7 +180,7 @@ def answer(raced: Raced, named: set[str], limits: Holder, between: Between, run:
         if record.case.compiler in named
     ]
     complete = [each for each in found if each.keeps and (each.case in raced.finalists or not raced.finalists)]
-    pick = complete[0] if complete else None
+    pick = _picked(complete, indifference)
     close = [
         each
         for each in found
@@ -179,7 +189,7 @@ def answer(raced: Raced, named: set[str], limits: Holder, between: Between, run:
         and each.below is None
         and not (each.case.group != pick.case.group and _is_faster(pick.record, each.record, between, level))
     ]
-    front = _front(found)
+    front = front_of(found)
     candidates = [replace(each, is_on_front=each.case in front) for each in found]
     dropped = {
         record.case: _why_not_measured(record)
@@ -195,6 +205,20 @@ def answer(raced: Raced, named: set[str], limits: Holder, between: Between, run:
         unshown=tuple(each for each in found if each.case in raced.finalists and each.unknown),
         run=run,
     )
+
+
+def _picked(complete: Sequence[Candidate], indifference: float) -> Candidate | None:
+    """Return the fastest of these, or its compiler as it is, if that takes hardly longer and not surely so.
+
+    Of several options that change nothing, one has the luckiest process. Its lead would not be seen again.
+    """
+    if not complete:
+        return None
+    fastest = complete[0]
+    plain = replace(fastest.case, compiler=family_of(fastest.case))
+    enough = (1 + indifference) * fastest.s_per_sample
+    as_good = (each for each in complete if each.case == plain and each.below is None and each.s_per_sample <= enough)
+    return next(as_good, fastest)
 
 
 def _surely_slower(
@@ -233,43 +257,6 @@ def _speedups(groups: Sequence[Sequence[Record]], between: Between) -> dict[Case
                 sessions = metrics.sessions_of((case, replace(case, compiler=IDENTITY)))
                 found[case] = with_between(speedup, between.of_ratio(*sessions))
     return found
-
-
-def figures(candidate: Candidate) -> dict[str, float]:
-    """Return what is known of a candidate besides its error: time, memory, cold start, score."""
-    values = {
-        "s_per_sample": candidate.s_per_sample,
-        "p99_s": candidate.p99.value if candidate.p99 else None,
-        "serving_memory_bytes": candidate.cost("serving_memory_bytes"),
-        "cold_start_s": candidate.cost("cold_start_s"),
-        "score": candidate.record.score,
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _front(candidates: Sequence[Candidate]) -> set[Case]:
-    """Return those that breach no limit, and that no other such one dominates: better in one figure, in none worse.
-
-    Where it was measured of some what serving them costs, the others are not among them, unless they have a score.
-    """
-    allowed = [each for each in candidates if not each.breaches]
-    served = {each.case for each in allowed if each.cost("cold_start_s") is not None}
-    shown = [each for each in allowed if not served or each.case in served or each.record.score is not None]
-    complete = {each.case: _falling(figures(each)) for each in shown}
-
-    def is_dominated(own: Mapping[str, float]) -> bool:
-        return any(
-            all(other.get(name, math.inf) <= value for name, value in own.items())
-            and any(other.get(name, math.inf) < value for name, value in own.items())
-            for other in complete.values()
-        )
-
-    return {case for case, own in complete.items() if not is_dominated(own)}
-
-
-def _falling(values: Mapping[str, float]) -> dict[str, float]:
-    """Return figures with the sign with which lower is better."""
-    return {name: -value if name == "score" else value for name, value in values.items()}
 
 
 def _why_not_measured(record: Record) -> str:

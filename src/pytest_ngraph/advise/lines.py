@@ -113,8 +113,13 @@ def _gain(pick: Candidate, answer: Answer) -> str:
 
 
 def _of_which(pick: Candidate, answer: Answer) -> str:
-    """Return of which candidates the pick is the fastest, in words: those before it breach a limit, or may."""
-    faster = [each for each in answer.candidates if each.s_per_sample < pick.s_per_sample]
+    """Return of which candidates the pick is the fastest, in words: those before it breach a limit, or may.
+
+    Its own options may also be before it, and gain hardly anything.
+    """
+    before = [each for each in answer.candidates if each.s_per_sample < pick.s_per_sample]
+    close = {each.case for each in answer.close}
+    faster = [each for each in before if not (each.keeps and each.case in close)]
     if not faster:
         return "was tried"
     return "keeps the limits" if all(each.breaches for each in faster) else "is known to keep the limits"

@@ -101,7 +101,7 @@ def _run(parsed: argparse.Namespace) -> int:
         ) as measure:
             run_id = measure.run_id
             race = Race(axes, limits, measure, parsed.budget, between, measure.elapsed_s)
-            found = answer(race.run(), race.named, limits, between, run_id)
+            found = answer(race.run(), race.named, limits, between, run_id, settings.indifference)
     except KeyboardInterrupt:
         live.end(f"interrupted. {_next_step(parsed, run_id)}")
         return INTERRUPTED

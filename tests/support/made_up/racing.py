@@ -17,6 +17,7 @@ from pytest_ngraph.case import Case, CompilerSpec
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.metrics.between import IN_GENERAL
 from pytest_ngraph.record import Agreement, Record
+from pytest_ngraph.settings import Settings
 
 CLOSE = {"identity": 0.02, "torchscript": 0.017, "onnxruntime": 0.0102, "openvino": 0.0105, "openvino:streams=2": 0.01,
          "onnxruntime:rewrite=true": 0.0101}  # fmt: skip
@@ -92,4 +93,4 @@ def raced(
     )
     held = limits or Limits()
     race = Race(chosen, held, measure, budget_s, clock=measure.clock)
-    return answer(race.run(), race.named, held, IN_GENERAL, "a-run"), measure
+    return answer(race.run(), race.named, held, IN_GENERAL, "a-run", Settings().indifference), measure
