@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -71,9 +72,14 @@ class Case:
         return dataclasses.replace(self, compiler=IDENTITY)
 
     @property
+    def compiler_name(self) -> str:
+        """The compiler without its options."""
+        return CompilerSpec.parse(self.compiler).name
+
+    @property
     def is_compiled(self) -> bool:
         """Whether a compiler works on the model: not under eager PyTorch, whatever its options."""
-        return CompilerSpec.parse(self.compiler).name != IDENTITY
+        return self.compiler_name != IDENTITY
 
     @property
     def group_label(self) -> str:
@@ -195,3 +201,11 @@ def split_compilers(text: str) -> list[str]:
         else:
             parts.append(part)
     return parts
+
+
+def of_different_compilers(cases: Iterable[Case]) -> list[Case]:
+    """Return the first case of each compiler, whatever its options."""
+    found: dict[str, Case] = {}
+    for case in cases:
+        found.setdefault(case.compiler_name, case)
+    return list(found.values())

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_ngraph.advise.beside import apart, named_beside
-from pytest_ngraph.advise.candidates import family_of
 from pytest_ngraph.advise.front import figures, front_of
 from pytest_ngraph.advise.limits import Held, Holder, p99
 from pytest_ngraph.advise.race import NO_TIME, Raced
@@ -215,7 +214,7 @@ def _picked(complete: Sequence[Candidate], indifference: float) -> Candidate | N
     if not complete:
         return None
     fastest = complete[0]
-    plain = replace(fastest.case, compiler=family_of(fastest.case))
+    plain = replace(fastest.case, compiler=fastest.case.compiler_name)
     enough = (1 + indifference) * fastest.s_per_sample
     as_good = (each for each in complete if each.case == plain and each.below is None and each.s_per_sample <= enough)
     return next(as_good, fastest)

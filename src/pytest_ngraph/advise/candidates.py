@@ -69,8 +69,3 @@ def installed(kind: str, objective: Objective) -> Iterator[str]:
         runs = kind in compiler.kinds and objective in getattr(compiler, "objectives", ("latency",))
         if runs and not compilers.missing_library(name):
             yield name
-
-
-def family_of(case: Case) -> str:
-    """Return the compiler's name without its options."""
-    return CompilerSpec.parse(case.compiler).name

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from pytest_ngraph.advise.candidates import Axes, family_of
+from pytest_ngraph.advise.candidates import Axes
 from pytest_ngraph.advise.limits import Limits
-from pytest_ngraph.case import IDENTITY, Case
+from pytest_ngraph.case import IDENTITY, Case, of_different_compilers
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.metrics.between import IN_GENERAL, Between, surely_above
 from pytest_ngraph.record import Record
@@ -273,7 +273,7 @@ class Race:
         What was measured has been compiled, and is only loaded.
         """
         known = self._raced.latest.get(case)
-        before = [record for record in self._raced.latest.values() if family_of(record.case) == family_of(case)]
+        before = [record for record in self._raced.latest.values() if record.case.compiler_name == case.compiler_name]
         like = [known] if known is not None else before
         rates = [record.throughput for record in like if record.outcome == "measured"]
         calls_s = FEWEST_CALLS * case.batch_size / max(rates) if rates else 0.0
@@ -291,7 +291,4 @@ def _times(record: Record, fastest: Record) -> float:
 
 def _leaders(records: Iterable[Record]) -> list[Case]:
     """Return the first `FINALISTS` of these that are of different compilers."""
-    found: dict[str, Case] = {}
-    for record in records:
-        found.setdefault(family_of(record.case), record.case)
-    return list(found.values())[:FINALISTS]
+    return of_different_compilers(record.case for record in records)[:FINALISTS]

@@ -143,8 +143,7 @@ def _only_choices(
 
 def _fixed(case: Case, workload: str) -> Hashable:
     """Return the traits that no change of options can change: where one differs, it is another case."""
-    name = CompilerSpec.parse(case.compiler).name
-    return workload, name, case.batch_size, case.depth, case.width, case.sizes
+    return workload, case.compiler_name, case.batch_size, case.depth, case.width, case.sizes
 
 
 def function_of(nodeid: str) -> str:

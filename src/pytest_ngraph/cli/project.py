@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_ngraph.case import CompilerSpec
 from pytest_ngraph.cli.arguments import path
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.machine.devices import Device, load_inventory
@@ -111,7 +110,7 @@ def python_path(folder: Path) -> list[Path]:
 def _imported_from(record: Record) -> Iterator[Path]:
     """Yield the folders from which the user's modules that a record names were imported."""
     case = record.case
-    for given in (case.workload, CompilerSpec.parse(case.compiler).name, case.scored_by):
+    for given in (case.workload, case.compiler_name, case.scored_by):
         if not is_import_string(given):
             continue
         parts = tuple(given.partition(":")[0].split("."))

@@ -10,7 +10,7 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 from _pytest.unittest import TestCaseFunction
 
 from pytest_ngraph import compilers
-from pytest_ngraph.case import LATENCY, Case, CompilerSpec
+from pytest_ngraph.case import LATENCY, Case
 from pytest_ngraph.errors import NgraphError, UsageError
 from pytest_ngraph.machine.devices import Device
 from pytest_ngraph.machine.host import THIS_MACHINE, Host
@@ -139,7 +139,7 @@ def why_not_on(case: Case, device: Device, host: Host = THIS_MACHINE, *, needs_l
 def _reasons_against(case: Case, device: Device, host: Host) -> Iterator[str]:
     """Yield all obstacles at once, so that nobody finds the right device only to learn of a missing library."""
     compiler = compilers.resolve(case.compiler)
-    name = CompilerSpec.parse(case.compiler).name
+    name = case.compiler_name
     yield device.absent(host.machine, host.place, host.is_importable)
     if device.kind not in compiler.kinds:
         yield f"{name} does not compile for {device.kind}, only for {', '.join(compiler.kinds)}"

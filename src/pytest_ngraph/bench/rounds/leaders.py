@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from statistics import median
 from typing import Protocol
 
-from pytest_ngraph.case import Case, CompilerSpec
+from pytest_ngraph.case import Case, of_different_compilers
 from pytest_ngraph.record import Round
 
 
@@ -35,7 +35,4 @@ def leading(arms: Iterable[HasRounds], asked: Collection[Case], most: int | None
         return asked
     able = [arm for arm in arms if arm.can_run and arm.rounds and arm.case in asked]
     able.sort(key=lambda arm: median(each.sample_s for each in arm.rounds))
-    found: dict[str, Case] = {}
-    for arm in able:
-        found.setdefault(CompilerSpec.parse(arm.case.compiler).name, arm.case)
-    return list(found.values())[:most]
+    return of_different_compilers(arm.case for arm in able)[:most]
