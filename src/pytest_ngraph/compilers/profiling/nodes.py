@@ -107,8 +107,8 @@ def _attributes(node: torch.fx.Node) -> Iterator[str]:
     for argument in (*node.args, *node.kwargs.values()):
         if not isinstance(argument, torch.fx.Node):
             yield _short(_in_list(argument))
-        elif argument.op in ("placeholder", "get_attr"):
-            yield _of_weight(argument)
+        elif weight := _of_weight(argument):
+            yield weight
 
 
 def _in_list(argument: Any) -> str:
@@ -118,11 +118,14 @@ def _in_list(argument: Any) -> str:
     if isinstance(argument, (list, tuple)):
         return f"[{', '.join(map(_in_list, argument))}]"
     if isinstance(argument, torch.fx.Node):
-        return _of_weight(argument) if argument.op in ("placeholder", "get_attr") else COMPUTED
+        return _of_weight(argument) or COMPUTED
     return str(argument)
 
 
 def _of_weight(node: torch.fx.Node) -> str:
+    """Return a weight or an input as an attribute; empty for the result of another operation."""
+    if node.op not in ("placeholder", "get_attr"):
+        return ""
     value = node.meta.get("val")
     return _weight(_shape(value)) + _layout(value)
 
