@@ -19,13 +19,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
 import markdown_output
 from explain_trials import planted
-from explain_trials.outcomes import Outcome, Plant, keep, outcome, read
+from explain_trials.outcomes import Key, Outcome, Plant, keep, outcome, read
 from gate_trials.pytest_run import output_of
 from gate_trials.repository import AUTHOR, IGNORED, UNCONFIGURED
 
@@ -169,6 +169,26 @@ def _share(true: Sequence[bool], of: int) -> str:
     return f"{sum(true)} of {of}" if of else ""
 
 
+def tried(
+    wanted: Mapping[str, Plant | None], names: Sequence[str], known: Container[Key], cache: Path, seed: int
+) -> list[Outcome]:
+    """Try a round: the networks of which an outcome is missing under a compiler.
+
+    Args:
+        wanted: what is planted in each network; None for nothing.
+        names: the compilers.
+        known: the keys of the outcomes that there are.
+        cache: as in `Repository`.
+    """
+    missing = [each for each, plant in wanted.items() if any((each, name, plant) not in known for name in names)]
+    if not missing:
+        return []
+    plants = {each: plant for each in missing if (plant := wanted[each])}
+    with tempfile.TemporaryDirectory(prefix="ngraph-explain-") as folder:
+        records = Repository(Path(folder), missing, names, cache).run(plants, seed)
+    return [each for each in (outcome(record, plants) for record in records) if each]
+
+
 def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left behind, as after Ctrl-C
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -188,20 +208,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="ngraph-explain-cache-") as scratch:
         cache = (asked.cache or Path(scratch)).resolve()
         for seed, number in enumerate(asked.rounds, start=1):
-            planted_now = {
-                each: None if number == UNCHANGED else PLANTS[each][int(number) - 1] for each in asked.networks
-            }
-            missing = [
-                each
-                for each, plant in planted_now.items()
-                if any((each, name, plant) not in outcomes for name in names)
-            ]
-            if not missing:
-                continue
-            plants = {each: plant for each in missing if (plant := planted_now[each])}
-            with tempfile.TemporaryDirectory(prefix="ngraph-explain-") as folder:
-                records = Repository(Path(folder), missing, names, cache).run(plants, seed)
-            found = [each for each in (outcome(record, plants) for record in records) if each]
+            wanted = {each: None if number == UNCHANGED else PLANTS[each][int(number) - 1] for each in asked.networks}
+            found = tried(wanted, names, outcomes, cache, seed)
             outcomes |= {each.key: each for each in found}
             if asked.results:
                 keep(asked.results, found)
