@@ -136,7 +136,7 @@ class TorchScript:
             with torch.inference_mode():
                 return module(*args)
 
-        return ProfiledScript(run, lambda: module.graph, nodes(artifact), target.kind)
+        return ProfiledScript(run, module.graph, nodes(artifact), target.kind)
 
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         source = (compiled / SOURCE).read_text()

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from explained import node
 
-from pytest_ngraph.compilers.profiling import onnxruntime, pytorch, torchscript
+from pytest_ngraph.compilers.profiling import onnxruntime, pytorch
 from pytest_ngraph.compilers.profiling.matching import Known
 from pytest_ngraph.compilers.profiling.pytorch import MODULE
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
-from pytest_ngraph.compilers.profiling.torchscript import Step
 
 
 def test_spans_are_nested_by_time() -> None:
@@ -51,30 +50,6 @@ def test_the_kind_of_a_kernel_is_the_same_however_long_its_parts_take(copies: in
     whole.inner[-1].end = 1 + copies + computes
     (kernel,) = pytorch.kernels([whole], 1, [], "cpu")
     assert kernel.kind == "addmm"
-
-
-def test_an_operator_that_does_not_report_itself_has_the_time_up_to_the_next() -> None:
-    def step(name: str, *, reports: bool) -> Step:
-        return Step(name, (name,), ("",), (), (), reports)
-
-    steps = [
-        step("mkldnn_convolution", reports=False),
-        step("relu", reports=True),
-        step("mean", reports=True),
-        step("tail", reports=False),
-    ]
-    call = Span("forward", 0, 100)
-    call.inner = [Span("aten::empty", 1, 2), Span("aten::relu_", 40, 50), Span("aten::mean", 55, 60)]
-    assert dict(torchscript.divided(call, steps)) == pytest.approx(
-        {"mkldnn_convolution": 40e-9, "relu": 10e-9, "mean": 5e-9, "tail": 40e-9}
-    )
-
-
-def test_a_step_that_reports_itself_and_begins_nothing_is_whole() -> None:
-    steps = [Step(name, (name,), ("",), (), (name,), True) for name in ("conv2d", "relu", "mul")]
-    nodes = [node("conv2d_1", "conv", "conv2d"), node("relu_1", "act", "relu", ["conv2d_1"])]
-    known = torchscript.known(steps, nodes)
-    assert {name: each.whole for name, each in known.items()} == {"conv2d": False, "relu": True, "mul": False}
 
 
 def test_the_first_run_of_a_session_does_not_count() -> None:

@@ -1,8 +1,8 @@
 """Profile TorchScript by `torch.profiler`, along the graph that runs.
 
 The operators of a call appear in the order of the graph. Some of those that freezing makes, oneDNN's convolutions above
-all, do not report themselves: what lies between the two that do is theirs. Operations are matched by the names of
-parameters, which constants keep, and between these by their order.
+all, do not report themselves: they get a span around them. Operations are matched by the names of parameters, which
+constants keep, and between these by their order.
 """
 
 from __future__ import annotations
@@ -35,59 +35,62 @@ UNTIMED = (
     *("ListConstruct", "ListUnpack", "TupleConstruct", "TupleUnpack"),
 )
 """Nodes of the graph that take no time."""
+ENTER, EXIT = "profiler::_record_function_enter_new", "profiler::_record_function_exit"
+"""What begins a span in a graph, and what ends it."""
 
 
 class Step(NamedTuple):
-    """A node of the graph that may take time; or several in a row that do not report themselves.
+    """A node of the graph that may take time.
 
     Attributes:
-        operators: `conv2d`, `relu`.
-        modules: of each operator, the path in the name of a parameter that it reads; empty where none has one.
+        name: which no other step has: `conv2d/14`.
+        operator: `conv2d`.
+        module: the path in the name of a parameter that it reads; empty where none has one.
         reads: values that it reads.
         makes: values that it computes.
-        reports: whether it reports itself.
+        span: what the profiler calls it.
     """
 
     name: str
-    operators: tuple[str, ...]
-    modules: tuple[str, ...]
+    operator: str
+    module: str
     reads: tuple[str, ...]
     makes: tuple[str, ...]
-    reports: bool
+    span: str
 
 
 class ProfiledScript:
     """A frozen module whose operators are timed.
 
     Args:
-        run: calls the module, whose first calls optimize it.
-        graph: returns that of the module, once it is optimized.
+        run: calls the module.
+        graph: that of the module, which has not run yet. Spans are added to it.
         nodes: operations of its program.
         kind: of the device that it runs on.
     """
 
-    def __init__(self, run: Callable[[], object], graph: Callable[[], Any], nodes: Sequence[Node], kind: Kind) -> None:
+    def __init__(self, run: Callable[[], object], graph: Any, nodes: Sequence[Node], kind: Kind) -> None:
         self._run, self._kind = run, kind
-        for _ in range(2):
-            run()
-        self._steps = steps(graph())
+        self._steps = steps(graph)
         self._known = known(self._steps, nodes)
         self._nodes = nodes
+        add_spans(graph)
+        for _ in range(2):
+            run()
 
     def profile(self, calls: int) -> Sequence[Kernel]:
         seconds: dict[str, float] = {}
         for call in recorded_calls(self._run, calls, self._kind):
             graph = next((span for span in call.inner if span.name == "forward"), call)
-            for name, spent in divided(graph, self._steps):
+            for name, spent in timed(graph, self._steps):
                 seconds[name] = seconds.get(name, 0.0) + spent / calls
         kernels = [
             Kernel(
                 name=step.name,
-                operator="+".join(step.operators),
+                operator=step.operator,
                 provider=self._kind,
                 seconds=seconds[step.name],
                 layout=self._known[step.name].layout,
-                runs=len(step.operators) if len(step.operators) > 1 else 0,
             )
             for step in self._steps
             if step.name in seconds
@@ -103,29 +106,39 @@ def steps(graph: Any) -> list[Step]:
     found: list[Step] = []
     passed: dict[str, list[str]] = {}
     for index, node in enumerate(graph.nodes()):
-        library, _, name = node.kind().rpartition("::")
+        _, _, operator = node.kind().rpartition("::")
         reads = [each for value in node.inputs() for each in passed.get(value.debugName(), [value.debugName()])]
         makes = [value.debugName() for value in node.outputs()]
-        if name in UNTIMED:
+        if operator in UNTIMED:
             passed |= dict.fromkeys(makes, reads) if reads else {}
             continue
         named = (match["module"] or match["fused"] for value in reads if (match := PARAMETER.match(value)))
-        step = Step(
-            f"{name}/{index}", (_plain(name),), (next(named, ""),), tuple(reads), tuple(makes), library == "aten"
+        found.append(
+            Step(
+                name=f"{operator}/{index}",
+                operator=_plain(operator),
+                module=next(named, ""),
+                reads=tuple(reads),
+                makes=tuple(makes),
+                span=_plain(node.kind()) if _reports(node) else _span(index),
+            )
         )
-        found.append(_joined(found.pop(), step) if found and not (found[-1].reports or step.reports) else step)
     return found
 
 
-def _joined(first: Step, second: Step) -> Step:
-    return Step(
-        name=f"{first.name}+{second.name}",
-        operators=first.operators + second.operators,
-        modules=first.modules + second.modules,
-        reads=first.reads + second.reads,
-        makes=first.makes + second.makes,
-        reports=False,
-    )
+def add_spans(graph: Any) -> None:
+    """Put a span around each node that takes time and does not report itself, named as its step says."""
+    import torch
+
+    (schema,) = torch._C._jit_get_schemas_for_operator(ENTER)
+    for index, node in enumerate(list(graph.nodes())):
+        if _reports(node) or node.kind().rpartition("::")[2] in UNTIMED:
+            continue
+        with graph.insert_point_guard(node):
+            arguments = [graph.insertConstant(_span(index)), graph.insertConstant(None)]
+            entered = graph.insertNode(graph.create(ENTER, arguments, 1)).output()
+        entered.setType(schema.returns[0].type)
+        graph.create(EXIT, [entered], 0).insertAfter(node)
 
 
 def known(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, Known]:
@@ -140,35 +153,26 @@ def known(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, Known]:
         step.name: Known(
             nodes=tuple(matched.get(step.name, ())),
             inputs=tuple(dict.fromkeys(made_by[value] for value in step.reads if value in made_by)),
-            layout=step.operators[0] in LAYOUT and step.name not in matched,
-            whole=step.reports and step.name in matched and begin.isdisjoint(matched[step.name]),
+            layout=step.operator in LAYOUT and step.name not in matched,
+            whole=step.name in matched and begin.isdisjoint(matched[step.name]),
         )
         for step in steps
     }
 
 
-def divided(call: Span, steps: Sequence[Step]) -> Iterator[tuple[str, float]]:
-    """Yield the name of each step with its seconds. A step that reports nothing has the time until the next one."""
-    spans, begun, unreported = iter(call.inner), call.start, ""
+def timed(call: Span, steps: Sequence[Step]) -> Iterator[tuple[str, float]]:
+    """Yield the name of each step with its seconds."""
+    spans = iter(call.inner)
     for step in steps:
-        if not step.reports:
-            unreported = step.name
-            continue
-        span = next((span for span in spans if _plain(span.name.removeprefix("aten::")) == step.operators[0]), None)
+        span = next((span for span in spans if _plain(span.name) == step.span), None)
         if span is None:  # the graph that ran was another one: what follows stays without a kernel
             return
-        if unreported:
-            yield unreported, (span.start - begun) / 1e9
         yield step.name, span.seconds
-        begun, unreported = span.end, ""
-    if unreported:
-        yield unreported, (call.end - begun) / 1e9
 
 
 def _matched(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, list[str]]:
     """Return the operations of each step: first by parameters, then by the order between these."""
-    places = [(index, place) for index, step in enumerate(steps) for place in range(len(step.operators))]
-    keys = [(SAME.get(steps[i].operators[at], steps[i].operators[at]), steps[i].modules[at]) for i, at in places]
+    keys = [(SAME.get(step.operator, step.operator), step.module) for step in steps]
     own = [(SAME.get(node.operator, node.operator), node.module) for node in nodes]
     by_parameter = {key: index for index, key in enumerate(own) if key[0] in SAME.values()}
     pairs = {place: by_parameter[key] for place, key in enumerate(keys) if key[1] and key in by_parameter}
@@ -177,10 +181,17 @@ def _matched(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, list[str
     free_nodes = [index for index in range(len(own)) if index not in taken]
     in_order = aligned([keys[place][0] for place in free_places], [own[index][0] for index in free_nodes])
     pairs |= {free_places[place]: free_nodes[index] for place, index in in_order}
-    found: dict[str, list[str]] = {}
-    for place, index in sorted(pairs.items()):
-        found.setdefault(steps[places[place][0]].name, []).append(nodes[index].name)
-    return found
+    return {steps[place].name: [nodes[index].name] for place, index in pairs.items()}
+
+
+def _reports(node: Any) -> bool:
+    """Return whether the profiler reports a node by itself."""
+    return bool(node.kind().startswith("aten::"))
+
+
+def _span(index: int) -> str:
+    """Return the name of the span around a node of the graph."""
+    return f"ngraph step {index}"
 
 
 def _plain(name: str) -> str:
