@@ -182,12 +182,12 @@ def keep(truth: Truth, results: Path) -> None:
 
 
 def kept(results: Path) -> list[Truth]:
-    """Return what was found of each case in a file, sorted by model. Of each part of a case, the last one counts."""
+    """Return what was found of each case in a file, sorted by model and compiler. Of a part, the last one counts."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in map(json.loads, results.read_text().splitlines()):
         earlier = found.setdefault((row["model"], row["compiler"]), row)
         earlier.update({name: part for name, part in row.items() if part})
-    return [Truth(**found[names]) for names in sorted(found, key=lambda names: names[0])]
+    return [Truth(**found[names]) for names in sorted(found)]
 
 
 def needs(found: Sequence[Truth]) -> str:
