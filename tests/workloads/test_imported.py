@@ -192,6 +192,10 @@ def test_weights_that_its_module_draws_are_the_same_every_time() -> None:
         (_case("missing_of_user:f"), "missing_of_user cannot be imported .*No module named 'missing_of_user'"),
         (_case("broken_of_user:f"), r"cannot be imported \(ValueError: not today\)"),
         (_case("image_nett"), "unknown function of nets_of_user 'image_nett'. Did you mean 'image_net'"),
+        (
+            Case(workload="timm:resnet18", compiler="identity", batch_size=1),
+            r"unknown function of timm 'resnet18'.* timm's models have no prefix: .* write workload='resnet18'\.",
+        ),
         (_case("NUMBER.missing"), "unknown function of nets_of_user 'NUMBER.missing'"),
         (_case("NUMBER"), r"NUMBER is not callable \(type: int\)"),
         (_case("nothing"), r"nothing returned NoneType\. Return a torch\.nn\.Module"),

@@ -77,7 +77,7 @@ class Imported:
         self.check(case)
         # Separately: the function's random numbers must not depend on who imported its module.
         with torch_settings.of_module(modules_of(case.workload)[1]), seeded():
-            function = user_function(case.workload, "workload", "returns a torch.nn.Module")
+            function = _function(case.workload)
         arguments = _accepted_arguments(function, case)
         with seeded():
             returned = _called(function, arguments, case)
@@ -94,6 +94,17 @@ class _Returned(NamedTuple):
 
     built: Built
     made_for_it: bool
+
+
+def _function(text: str) -> Callable[..., object]:
+    """Import the user's function. Raise `UsageError` where it cannot be."""
+    try:
+        return user_function(text, "workload", "returns a torch.nn.Module")
+    except UsageError as error:
+        if not text.startswith("timm:"):
+            raise
+        name = text.removeprefix("timm:")
+        raise UsageError(f"{error} timm's models have no prefix: for one of these, write workload={name!r}.") from error
 
 
 def _called(function: Callable[..., object], arguments: dict[str, object], case: Case) -> object:
