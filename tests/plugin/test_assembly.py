@@ -116,7 +116,11 @@ def test_hooks_see_records_and_add_metrics(quick_project: pytest.Pytester) -> No
             ["--ngraph-explain", "test_it.py"],
             "--ngraph-explain test_it.py: this is a path, not what to profile. *=all*",
         ),
-        (["--ngraph-history=v1", "--ngraph-against=v2"], "--ngraph-against, *, --ngraph-history and * Give one*"),
+        (
+            ["--ngraph-history=v1", "--ngraph-against=v2"],
+            "--ngraph-against and --ngraph-history each say what to compare with. Give one of them; only *",
+        ),
+        (["--ngraph-launches=2"], "--ngraph-launches=2: '2' is not a whole number from 3 up."),
         (["--ngraph-compare=,"], "--ngraph-compare=,: it has no value. *"),
         (["--ngraph-save="], "--ngraph-save=: it has no value. *"),
         (["--ngraph-scheduler="], "--ngraph-scheduler=: it has no value. *"),

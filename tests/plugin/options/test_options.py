@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from pytest_ngraph.case import split_compilers
 from pytest_ngraph.errors import UsageError
+from pytest_ngraph.gate.rule import LOOKS
 from pytest_ngraph.plugin.assembly import SESSION
 from pytest_ngraph.plugin.options import parse_batch_size
+from pytest_ngraph.plugin.options.gate import FEWEST_LAUNCHES
 from pytest_ngraph.session.options import Axis
+
+
+def test_fewer_launches_than_a_regression_takes_are_refused() -> None:
+    assert LOOKS[0] == FEWEST_LAUNCHES
 
 
 @pytest.mark.parametrize(
@@ -179,7 +185,7 @@ def test_a_threshold_of_a_compiler_that_nobody_has_would_never_fail(pytester: py
         (["--ngraph-goal=fastest"], "unknown --ngraph-goal 'fastest'*Known: best, precision, rank, threshold.*"),
         (
             ["--ngraph-goal=best", "--ngraph-calibrate"],
-            "--ngraph-goal=best: beside a base, rounds end by*",
+            "--ngraph-goal=best: in a run that is compared with a base, the verdicts decide when rounds end.*",
         ),
         (["--ngraph-goal=best", "--ngraph-indifference=2"], "--ngraph-indifference=2: '2' is not a share above 0*"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
@@ -15,6 +16,8 @@ from pytest_ngraph.sizes import parse_count, parse_share
 from pytest_ngraph.system.git import answers
 
 DEFAULTS = GateOptions()
+FEWEST_LAUNCHES = 3
+"""With fewer, no regression can be called (`gate.rule.LOOKS`)."""
 LAST_ANCHOR = "\0"
 """What `--ngraph-history` without a value gives, for the anchor of the last night: no revision or path is called so."""
 
@@ -102,8 +105,8 @@ def declare(add: Declare) -> None:
     add(
         "--ngraph-launches",
         "ngraph_launches",
-        "Launches in fresh processes that a comparison with a base may take, from 3 up. Default: 8, or those that fit "
-        "into ten seconds",
+        f"Launches in fresh processes that a comparison with a base may take, from {FEWEST_LAUNCHES} up. Default: 8, "
+        "or those that fit into ten seconds",
         metavar="NUMBER",
         **ONE,
     )
@@ -150,11 +153,7 @@ def read(config: pytest.Config) -> GateOptions:
     against, against_python = named(config, "against"), named(config, "against_python")
     calibrates = is_on(config, "calibrate")
     anchor = named(config, "history")
-    if sum(map(bool, (against, against_python and not anchor, calibrates, anchor))) > 1:
-        raise UsageError(
-            "--ngraph-against, --ngraph-against-python, --ngraph-history and --ngraph-calibrate each say what to "
-            "compare with. Give one; only --ngraph-history may have --ngraph-against-python beside it."
-        )
+    _refuse_several_bases(against=against, against_python=against_python, history=anchor, calibrate=calibrates)
     if anchor not in ("", LAST_ANCHOR) and not _is_revision(anchor, config.invocation_params.dir):
         _refuse_path(config, "--ngraph-history", anchor, "a revision", "ANCHOR")
     explain = single(config, "explain") or ""
@@ -177,13 +176,24 @@ def read(config: pytest.Config) -> GateOptions:
         broken_base=cast("Policy", choice(config, "broken_base", ("fail", "warn"), "warn" if anchor else "fail")),
         explain=cast("Explained", choice(config, "explain", get_args(Explained), "none" if anchor else "regressed")),
         untracked=tuple(lines(config, "ngraph_untracked")),
-        launches=value(config, "launches", parse_count, None),
+        launches=value(config, "launches", partial(parse_count, least=FEWEST_LAUNCHES), None),
         two_sided=is_on(config, "two_sided"),
         threads=value(config, "gate_threads", parse_count, None),
         compare=tuple(dict.fromkeys(name.strip() for name in compare.split(",") if name.strip())),
         save=save,
         foreign_baseline=is_on(config, "foreign_baseline"),
     )
+
+
+def _refuse_several_bases(**bases: object) -> None:
+    """Raise `UsageError` where several options, by their names, say what to compare with."""
+    given = [name for name, value in bases.items() if value]
+    if len(given) > 1 and given != ["against_python", "history"]:
+        flags = [f"--ngraph-{name.replace('_', '-')}" for name in given]
+        raise UsageError(
+            f"{', '.join(flags[:-1])} and {flags[-1]} each say what to compare with. Give one of them; only "
+            "--ngraph-history may have --ngraph-against-python beside it."
+        )
 
 
 def _is_revision(name: str, folder: Path) -> bool:
