@@ -104,6 +104,13 @@ def test_each_fault_fails_its_own_test_only(project: pytest.Pytester) -> None:
     )
 
 
+def test_a_case_that_takes_too_long_names_the_limit_and_the_option(project: pytest.Pytester) -> None:
+    result = project.runpytest("--compiler=mine:Hangs", "--batch-size=4", "--ngraph-timeout=6")
+    result.stdout.fnmatch_lines(
+        ["mine:Hangs timed out in compile: took longer than 6 s and was killed. To give * --ngraph-timeout=SECONDS."]
+    )
+
+
 def test_a_missing_library_skips_with_the_command(project: pytest.Pytester) -> None:
     result = project.runpytest("--compiler=mine:Absent", "-rs")
     result.assert_outcomes(skipped=2)

@@ -35,6 +35,7 @@ DETAILS = {"compared": "ngraph_compared", "margin": "ngraph_margin", "why": "ngr
 RESULT: pytest.StashKey[RunResult | None] = pytest.StashKey()
 COMPILED: pytest.StashKey[dict[Case, tuple[Prepared, Agreement]]] = pytest.StashKey()
 """Of a test: the models that it compiled in its own process."""
+MORE_TIME = "To give each phase more time: --ngraph-timeout=SECONDS."
 SHOWN_STDERR = pytest.StashKey[dict[str, Case]]()
 """The tails of standard error that a failure has shown, each with the first case that it belongs to."""
 
@@ -73,7 +74,8 @@ def require(record: Record, item: pytest.Item) -> None:
     if failure := record.failure:
         if failure.stderr_tail:
             item.add_report_section("of the worker", "stderr", _stderr(record.case, failure, item.config))
-        pytest.fail(f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}", pytrace=False)
+        said = f"{record.case.compiler} {failure.kind} in {failure.phase}: {failure.message}"
+        pytest.fail(f"{said}. {MORE_TIME}" if failure.kind == "timed out" else said, pytrace=False)
     if record.case in session.unsaved:
         pytest.fail(session.unsaved[record.case], pytrace=False)
     if record.outcome == "skipped":

@@ -196,6 +196,7 @@ def test_system_exit_is_an_exception_like_others(worker: WorkerProcess, tmp_path
 def test_a_hanging_phase_is_killed(worker: WorkerProcess, tmp_path: Path) -> None:
     failure = failure_of(worker, tmp_path, "Hangs", timeout_s=1.5)
     assert (failure.phase, failure.kind) == ("compile", "timed out")
+    assert failure.message == "took longer than 1.5 s and was killed"
     assert not worker.alive
 
 

@@ -157,10 +157,9 @@ class WorkerProcess:
         self._was_asked = True
         self.read = {}
         send(self._process.stdin, {"do": do, **arguments})
-        deadline = self._clock() + timeout_s
         while True:
             try:
-                message = self._message(deadline)
+                message = self._message(timeout_s)
             except _Ended as end:
                 raise WorkerFailed(self._failure(phase, end.kind, end.text, stderr_from)) from None
             match message:
@@ -180,7 +179,6 @@ class WorkerProcess:
                 case Progressed(text):
                     if on_progress is not None:
                         on_progress(text)
-            deadline = self._clock() + timeout_s
 
     def kill(self) -> None:
         """Kill the process. A request that waits in another thread then fails."""
@@ -197,18 +195,19 @@ class WorkerProcess:
             with contextlib.suppress(OSError):  # a dead worker's pipe cannot be flushed
                 pipe.close()
 
-    def _message(self, deadline: float) -> Message:
+    def _message(self, timeout_s: float) -> Message:
         """Return the next message. Raises `_Ended` if there is none."""
-        line = self._receive(deadline)
+        line = self._receive(timeout_s)
         message = parse(line)
         if message is None:
             self.kill()
             raise _Ended("crashed", f"wrote to the pipe reserved for its answers and was killed: {line[:80]!r}")
         return message
 
-    def _receive(self, deadline: float) -> bytes:
+    def _receive(self, timeout_s: float) -> bytes:
         """Return the next line. Raises `_Ended` if the worker dies, or is killed for taking too much time or memory."""
         assert self._process.stdout is not None
+        deadline = self._clock() + timeout_s
         descriptor = self._process.stdout.fileno()
         answers = select.poll()  # unlike select, it takes descriptors over 1023, which a long session may reach
         answers.register(descriptor, select.POLLIN)
@@ -216,7 +215,7 @@ class WorkerProcess:
             left = deadline - self._clock()
             if left <= 0:
                 self.kill()
-                raise _Ended("timed out", "took longer than its time-out and was killed")
+                raise _Ended("timed out", f"took longer than {timeout_s:g} s and was killed")
             events = answers.poll(1000 * min(POLL_S, left))
             if not events and self._process.poll() is not None:
                 events = answers.poll(0)  # what it wrote before it ended
