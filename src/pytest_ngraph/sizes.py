@@ -18,7 +18,10 @@ TAKE_SIZES = "functions (package.module:function), hf:NAME, torchvision:NAME and
 def parse_size_name(name: object) -> str:
     """Return the name of an axis of the user's own. Raises `UsageError` for one that an id could not show."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w.]*", name):
-        raise UsageError(f"size {name!r} is not a name such as 'seq_len': letters, digits, dots and underscores.")
+        raise UsageError(
+            f"size {name!r} is not a name such as 'seq_len'. Use letters, digits, dots and underscores, beginning with "
+            "a letter or an underscore."
+        )
     if name in RESERVED:
         raise UsageError(
             f"size {name!r}: an argument of the mark has that name. Give {RESERVED[name]}=... instead of a size."

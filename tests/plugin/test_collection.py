@@ -121,7 +121,7 @@ def test_a_model_to_compare_with_leaves_a_case_its_compilers(project: pytest.Pyt
 @pytest.mark.parametrize(
     ("mark", "message"),
     [
-        ("ngraph_gate('friction>0.8')", "*friction spans several cases*--ngraph-fail-on 'friction>0.8'."),
+        ("ngraph_gate('friction>0.8')", "*friction is computed from several cases*--ngraph-fail-on 'friction>0.8'."),
         ("ngraph_gate(threshold='speedup<1')", "*ngraph_gate(threshold=...): thresholds are given without a name*"),
         ("requires_device('cuda')", "*requires_device('cuda'): give arguments by name*"),
         ("requires_device(kind='toaster')", "*test_it.py::test_one*toaster*"),

@@ -90,6 +90,7 @@ def test_nothing_left_names_the_size() -> None:
         ({"seq_len": 0}, "size seq_len 0 is not a whole number from 1 up"),
         ({"seq_len": []}, "seq_len is empty"),
         ({"seq-len": 3}, "size 'seq-len' is not a name such as 'seq_len'"),
+        ({"2d": 3}, "size '2d' is not a name such as 'seq_len'. Use letters, digits, dots and underscores, beginning"),
         ({"batch": 3}, "size 'batch': an argument of the mark has that name. Give batch_size=..."),
         ([32], "sizes [32] is not a dict of axes and their sizes, such as {'seq_len': [32, 128]}"),
     ],
@@ -203,7 +204,7 @@ def test_size_on_the_command_line(project: pytest.Pytester) -> None:
     [
         ("seq_len", "--size=seq_len: write an axis and its sizes, such as seq_len=32,128."),
         ("seq_len=x", "size seq_len 'x' is not a whole number from 1 up."),
-        ("image=3", "--size image=3: no selected test has that axis. Theirs: none. Only functions*"),
+        ("image=3", "--size image=3: no selected test has this size. Sizes that they have: none. Only functions*"),
     ],
 )
 def test_a_size_that_cannot_be_read_or_that_no_test_has_is_an_error(

@@ -112,7 +112,7 @@ def test_a_goal_of_limits_needs_one_that_rounds_show(text: str, *, is_refused: b
         **dict.fromkeys(AXES, Axis(None, None)),  # type: ignore[arg-type]  # by name
     )
     ours = Judgement(options, [], lambda records: ())
-    refused = pytest.raises(UsageError, match="no threshold is about a figure that rounds show")
+    refused = pytest.raises(UsageError, match="no threshold limits throughput, latency_s or speedup")
     with refused if is_refused else nullcontext():
         ours.hold_to_bases([ONE, EIGHT])
     limits, family = ours.knowledge_of_limits

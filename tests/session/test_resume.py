@@ -140,7 +140,7 @@ def test_a_group_of_two_sessions_is_said_to_be_compared_less_surely(tmp_path: Pa
     assert resumed.stands(CASE, lambda record: made)
     assert not resumed.stands(case("identity", 8), lambda record: made)
     *_, note = resumed.notes
-    assert "not compared in the same minutes, and less is sure of them: resnet18" in note
+    assert "not compared in the same minutes, and fewer answers are sure: resnet18" in note
 
 
 def test_a_finished_run_is_gone_on_with_to_measure_again_what_crashed(quick_project: pytest.Pytester) -> None:

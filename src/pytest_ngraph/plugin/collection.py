@@ -95,8 +95,8 @@ def _require_sizes(cases: Sequence[Case], options: Options) -> None:
             known = sorted({own for case in cases for own, _ in case.sizes})
             values = ",".join(map(str, axis.command_line))
             raise UsageError(
-                f"--size {name}={values}: no selected test has that axis. Theirs: {', '.join(known) or 'none'}. Only "
-                f"{TAKE_SIZES} take sizes."
+                f"--size {name}={values}: no selected test has this size. Sizes that they have: "
+                f"{', '.join(known) or 'none'}. Only {TAKE_SIZES} take sizes."
             )
 
 

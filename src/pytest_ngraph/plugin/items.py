@@ -95,8 +95,8 @@ def thresholds(item: pytest.Item) -> tuple[Threshold, ...]:
     for threshold in parsed:
         if not threshold.is_of_cases:
             raise UsageError(
-                f"{item.nodeid}: ngraph_gate('{threshold}'): {threshold.metric} spans several cases, and no single "
-                f"test can answer for it. Give it to the run: --ngraph-fail-on '{threshold}'."
+                f"{item.nodeid}: ngraph_gate('{threshold}'): {threshold.metric} is computed from several cases, so "
+                f"that no single test can fail for it. Give it to the run: --ngraph-fail-on '{threshold}'."
             )
     return parsed
 

@@ -63,7 +63,10 @@ def model_args(value: Any) -> tuple[tuple[str, Scalar], ...]:
     if not isinstance(value, Mapping) or not all(
         isinstance(k, str) and isinstance(v, Scalar) for k, v in value.items()
     ):
-        raise UsageError(f"mark ngraph: model_args {value!r} is not a dict of texts, numbers and booleans.")
+        raise UsageError(
+            f"mark ngraph: model_args {value!r} is not a dict of texts, numbers and booleans, such as "
+            "{'pretrained': True}."
+        )
     return tuple(sorted(value.items()))
 
 

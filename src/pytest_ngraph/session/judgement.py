@@ -88,7 +88,7 @@ class Judgement:
         self._thresholds.to_bases(cases, self.judges, self._gate)
         if self._goal == "threshold" and cases and not self._thresholds.round_limits:
             raise UsageError(
-                "--ngraph-goal=threshold: no threshold is about a figure that rounds show. Give one, such as "
+                "--ngraph-goal=threshold: no threshold limits throughput, latency_s or speedup. Give one, such as "
                 "--ngraph-fail-on='speedup<1.2', or another goal: rank, best, precision."
             )
 

@@ -83,8 +83,8 @@ class Results:
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             raise UsageError(
-                f"metrics of your own cannot be computed: {type(error).__name__}: {error} "
-                f"({Path(place.filename).name}, line {place.lineno})"
+                f"metrics of your own cannot be computed, because the hook pytest_ngraph_metrics raises "
+                f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
             ) from error
 
 

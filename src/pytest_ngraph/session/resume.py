@@ -140,15 +140,15 @@ class ResumedRun:
             yield f"{counted(count, 'case')} measured again: {reasons}."
         if self.retried:
             count = len(self.retried)
-            yield f"{counted(count, 'case')} measured again, running when the run died: {_ids(self.retried)}."
+            yield f"{counted(count, 'case')} measured again that ran when the run died: {_ids(self.retried)}."
         if self.failed:
             count = len(self.failed)
             yield f"{counted(count, 'case')} measured again, whose failure may have been chance: {_ids(self.failed)}."
         parted = {case.group for case in self.kept} & self._groups_measured
         if parted:
             yield (
-                f"Measured in several sessions, so that their compilers are not compared in the same minutes, and less "
-                f"is sure of them: {', '.join(sorted(case.group_label for case in parted))}."
+                f"Measured in several sessions, so that their compilers are not compared in the same minutes, and "
+                f"fewer answers are sure: {', '.join(sorted(case.group_label for case in parted))}."
             )
 
     def _crashed(self, case: Case) -> Record:

@@ -80,8 +80,8 @@ def _refuse_goal(settings: Settings, *, measures_base: bool, is_remote: bool) ->
     """Raise `UsageError` for a goal that this run cannot end with."""
     if settings.goal != "precision" and measures_base:
         raise UsageError(
-            f"--ngraph-goal={settings.goal}: beside a base, rounds end by the verdicts. Leave the goal out, or "
-            "compare in a run of its own."
+            f"--ngraph-goal={settings.goal}: in a run that is compared with a base, the verdicts decide when rounds "
+            "end. Leave the goal out, or compare in another run."
         )
     if settings.goal == "threshold" and is_remote:
         raise UsageError(
