@@ -100,7 +100,7 @@ def test_a_limit_on_p99_takes_the_smaller_batch() -> None:
     found, _ = raced(Simulated(CLEAR), Limits(p99_s=0.01), batch_sizes=(1, 4))
     assert found.pick is not None
     assert (found.pick.case.compiler, found.pick.case.batch_size) == ("openvino:streams=2", 1)
-    assert any("above the p99 of 10.0 ms" in text for each in found.candidates for text in each.breaches)
+    assert any("above the limit of 10.0 ms on p99" in text for each in found.candidates for text in each.breaches)
 
 
 def test_a_limit_on_the_error_drops_before_anything_is_measured_twice() -> None:

@@ -193,7 +193,7 @@ def store(tmp_path: Path) -> str:
         (["--case=resnet18-openvno-b1-xeon"], "Nearest: resnet18-openvino-b1-xeon,"),
         (["--case=resnet18"], "'resnet18' is part of 2 cases"),
         (["--case=tvm"], "it is failed (compile: RuntimeError: no such operator"),
-        (["--case=openvino"], "it is not known from what resnet18-openvino-b1-xeon was measured"),
+        (["--case=openvino"], "the record of resnet18-openvino-b1-xeon does not say from which graph it was compiled"),
         (["no-run", "--case=openvino"], "has no run 'no-run'"),
     ],
 )

@@ -146,5 +146,5 @@ def test_another_machine_or_an_unknown_device_is_refused() -> None:
 
 
 def test_a_record_that_does_not_say_what_it_depends_on_is_refused() -> None:
-    with pytest.raises(UsageError, match="it is not known from what conv-identity-b1-cpu was measured"):
+    with pytest.raises(UsageError, match="the record of conv-identity-b1-cpu does not say from which graph"):
         choice.target_of(measured("identity"), BUILT_IN)

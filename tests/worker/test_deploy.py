@@ -76,7 +76,7 @@ def test_a_trace_of_what_values_decide_is_refused(folders: Path) -> None:
 
 def test_a_trace_of_a_program_in_which_values_decide_is_refused(folders: Path) -> None:
     """It would compute with the number that the sample inputs held."""
-    with pytest.raises(Unsupported, match=r"wrong for others\. Use torch\.where .* \(item\) in one, or"):
+    with pytest.raises(Unsupported, match=r"wrong for others\. Use torch\.where .* \(without item\), or"):
         written(folders, {"source": "trace"}, values_decide=True)
     assert written(folders, {"source": "program"}, values_decide=True)
 

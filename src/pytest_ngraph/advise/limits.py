@@ -92,9 +92,8 @@ class Limits:
         if found is not None:
             return _below("p99", with_between(found, between.of((1.0,))), limit, "s")
         if record.latency_s > limit:
-            return Held(
-                "breached", f"median {quantity(record.latency_s, 's')}, above the p99 of {quantity(limit, 's')}"
-            )
+            median = quantity(record.latency_s, "s")
+            return Held("breached", f"median {median}, above the limit of {quantity(limit, 's')} on p99")
         few = f": only {len(record.calls)} of {fewest_calls(PERCENTILES['p99_s'])} calls fit into the budget"
         return Held("unknown", f"p99 not measured{few if record.calls else ''}")
 

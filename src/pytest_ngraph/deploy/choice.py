@@ -67,7 +67,7 @@ def require_deployable(record: Record) -> Record:
     """Return the record. Raise `UsageError` where it was measured, and is no candidate for deploying."""
     if record.undeployable:
         raise UsageError(
-            f"{record.case.id} is not deployed: {record.undeployable}. To try it: --case={record.case.id}."
+            f"{record.case.id} is not deployed: {record.undeployable}. To try it all the same: --case={record.case.id}."
         )
     return record
 
@@ -75,7 +75,7 @@ def require_deployable(record: Record) -> Record:
 def fastest(run: Run) -> list[Record]:
     """Return the fastest measured record of each group, in the order of the run. Raise `UsageError` without any.
 
-    What cannot be deployed is the fastest only of a group that has nothing else.
+    A case that cannot be deployed is returned only where its group has no other.
     """
     best: dict[Case, Record] = {}
     for record in run.records:
@@ -119,7 +119,7 @@ def target_of(record: Record, profiles: Mapping[str, Device], purpose: str = "de
     again = f"Measure it again with pytest, then {purpose} that run."
     before = record.follows_from
     if not before.get("graph"):
-        raise UsageError(f"it is not known from what {case.id} was measured. {again}")
+        raise UsageError(f"the record of {case.id} does not say from which graph it was compiled. {again}")
     profiles = {**profiles, case.device: device}
     conditions = Conditions(common=Settings(), profiles=profiles, machine=THIS_MACHINE.machine, threads=record.threads)
     target = conditions.target(case)

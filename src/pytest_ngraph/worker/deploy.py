@@ -53,10 +53,10 @@ def deploy(
     if (facts or {}).get("source") == "trace" and (OF_VALUES in artifact.export_error or artifact.values_decide):
         why = f": {artifact.export_error}" if artifact.export_error else ""
         raise Unsupported(
-            f"{case.compiler} has a trace of {case.workload}, which holds only what its code did for the samples. "
-            f"Values decide what it does, so that a folder would be wrong for others{why}. Use torch.where for what "
-            "depends on values, keep a number that is read from a tensor (item) in one, or deploy it under torchscript "
-            "if that can script it"
+            f"{case.compiler} has a trace of {case.workload}, which repeats what its code did for the sample inputs. "
+            f"Values decide what the code does, so that a folder would be wrong for others{why}. Use torch.where for "
+            "what depends on values, keep numbers in tensors (without item), or deploy it under torchscript if that "
+            "can script it"
         )
     try:
         return _deploy(case, artifact, target, compiled, outputs, tolerance, folder)

@@ -216,7 +216,10 @@ def test_an_axis_may_have_the_size_zero(axis: models.Axis) -> None:
         ({"shapes": {"y": ("batch", 4)}}, "unknown input of net.onnx in shapes 'y'. Known: x."),
         ({"shapes": {"x": ("batch",)}}, "gives input 'x' 1 axes, and the file 2: (N, 4). Give one size for each axis"),
         ({"shapes": {"x": ("batch", 5)}}, "axis 1 of input 'x' is 4 in the file, and the case makes it 5. Give 4, or"),
-        ({"shapes": {"x": ("batch", "seq")}}, "names axis 1 of input 'x' seq, and no such size is given. Write sizes="),
+        (
+            {"shapes": {"x": ("batch", "seq")}},
+            "calls axis 1 of input 'x' 'seq', and no size of that name is given. Write sizes=",
+        ),
         ({"shapes": {"x": (7, 4)}}, "batch_size=2: no axis of net.onnx is the batch. Use batch_size=1, or mark"),
     ],
 )

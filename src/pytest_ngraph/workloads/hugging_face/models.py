@@ -126,7 +126,10 @@ def _class(transformers: ModuleType, name: str, config: Any, architecture: str |
     wanted = (architecture, *(config.architectures or ()), *listed)
     found = next((getattr(transformers, each) for each in wanted if each and hasattr(transformers, each)), None)
     if found is None:
-        raise UsageError(f"{PREFIX}{name}: transformers has no model for the type {config.model_type!r}.")
+        raise UsageError(
+            f"{PREFIX}{name}: transformers has no model for the type {config.model_type!r}. Name a class that it has: "
+            "model_args={'architecture': ...}."
+        )
     return found
 
 

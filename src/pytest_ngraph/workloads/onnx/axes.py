@@ -156,8 +156,8 @@ class _Axes:
             return given
         if given not in self._sizes:
             raise UsageError(
-                f"{self._file}: shapes names axis {index} of input {value.name!r} {given}, and no such size is given. "
-                f"Write {argument(given)}."
+                f"{self._file}: shapes calls axis {index} of input {value.name!r} {given!r}, and no size of that "
+                f"name is given. Write {argument(given)}."
             )
         return self._sizes[given]
 

@@ -124,7 +124,7 @@ def fitted(model: Any, source: str, arrays: Mapping[str, Any], batched: Mapping[
             if array.shape != shape:
                 raise UsageError(
                     f"{source}: input {value.name!r} has shape {array.shape}, and the case makes it {shape}. Give an "
-                    "array of that shape, or set the sizes of the case by it."
+                    "array of that shape, or give the case the sizes of the array."
                 )
             _check_ids(source, value.name, array, known.get(value.name, Values()))
         values[value.name] = array
@@ -196,7 +196,7 @@ def _call(case: Case) -> object:
         inspect.signature(function).bind(**arguments)
     except TypeError as error:
         raise UsageError(
-            f"inputs {case.inputs} cannot be called: {error}. It is given what it names of {', '.join(offered)}."
+            f"inputs {case.inputs} cannot be called: {error}. Its arguments may be {', '.join(offered)}."
         ) from error
     try:
         with seeded():
