@@ -40,7 +40,7 @@ def test_a_commit_whose_subject_is_not_utf_8_is_in_all_files(tmp_path: Path) -> 
     [
         ("none/gate.md", r"--ngraph-summary=\S+none/gate.md: cannot write \S+gate.md: No such file or directory. Give"),
         ("folder", r"cannot write \S+folder: Is a directory"),
-        ("gate.json", r"gate.json is where the data go. Name the Markdown: \S+gate.md"),
+        ("gate.json", r"gate.json: this file is for the data, .* Give the file of the Markdown: \S+gate.md"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_told_before(tmp_path: Path, name: str, message: str) -> None:

@@ -19,7 +19,7 @@ ENDED = "a worker failed while measuring: crashed with SIGSEGV"
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        ((50.0, 51.0), f"? max rate of tvm at batch size 1: by 2 rates only, then the load ended: {ENDED}"),
+        ((50.0, 51.0), f"? max rate of tvm at batch size 1: from only 2 rates, then the load ended: {ENDED}"),
         ((), f"- max rate of tvm at batch size 1: {ENDED}"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_state_on_which_outputs_depend_is_named() -> None:
 def test_outputs_that_could_not_be_compared_are_named() -> None:
     tied = Agreement(error=0.0, tolerance=1e-4, undecided="output[0]['boxes'], output[0]['labels']")
     shown = said([measured(case("tvm", 1), 0.02, agreement=tied)])
-    assert "error: without output[0]['boxes'], output[0]['labels']: all scores tie" in shown
+    assert "error: leaves out output[0]['boxes'], output[0]['labels']: all scores tie" in shown
 
 
 def test_integers_that_are_others_in_lower_precision_are_counted() -> None:
@@ -80,5 +80,5 @@ def test_integers_that_are_others_in_lower_precision_are_counted() -> None:
         for name, share in given.items()
     ]
     shown = said(records)
-    assert "integers that rounding has changed, up to 0.62 % of those of an output: openvino, tvm" in shown
+    assert "leaves out integers that rounding has changed, up to 0.62 % of an output's: openvino, tvm" in shown
     assert "integers" not in said(records[:1])

@@ -22,7 +22,7 @@ GOALS: tuple[Goal, ...] = ("lowest latency", "highest throughput", "highest rate
 
 
 def answer_lines(records: Sequence[Record], metrics: Metrics, width: int) -> list[Line]:
-    """Return the answer. Where no two compilers were compared, only what failed, and what did not settle."""
+    """Return the answer; where no two compilers were compared, only what failed and what did not settle."""
     latest = [*{record.case: record for record in records}.values()]
     found = _answered(latest, metrics)
     if not any(answer.runner_up for own in found.values() for answer in own):
@@ -36,7 +36,7 @@ def answer_lines(records: Sequence[Record], metrics: Metrics, width: int) -> lis
 def _answered(records: Sequence[Record], metrics: Metrics) -> dict[Key, list[Answer[Record]]]:
     """Return the answers for each workload on each device, whatever the objective of its cases.
 
-    A workload of which a gate left out cases, because they are unchanged, has none: who is fastest is not known.
+    A workload has none if a gate left out some of its cases as unchanged: which is the fastest is then not known.
     """
     groups: dict[Key, list[Candidate[Record]]] = {}
     partly = {_workload(record.case) for record in records if record.outcome == "unchanged"}
@@ -101,7 +101,7 @@ def _counted(found: dict[Key, list[Answer[Record]]], width: int) -> Iterator[Lin
         ]
         yield from wrapped(f"{device}: {'; '.join(parts)}", width, "best")
     if len(devices) > MOST:
-        yield Line(f"{INDENT}and {len(devices) - MOST + 1} devices more", "note")
+        yield Line(f"{INDENT}and {len(devices) - MOST + 1} more devices", "note")
 
 
 def _winners(found: Sequence[Answer[Record]]) -> str:

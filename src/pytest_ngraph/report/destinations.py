@@ -36,7 +36,8 @@ class Destinations:
             return
         if self.file.suffix == DATA_SUFFIX:
             raise UsageError(
-                f"--ngraph-summary={self.file} is where the data go. Name the Markdown: {self.file.with_suffix('.md')}."
+                f"--ngraph-summary={self.file}: this file is for the data, which are written beside the Markdown. Give "
+                f"the file of the Markdown: {self.file.with_suffix('.md')}."
             )
         for path in (self.file, self.file.with_suffix(DATA_SUFFIX)):
             try:

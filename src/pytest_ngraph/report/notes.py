@@ -47,7 +47,7 @@ def _absent(shown: Shown) -> Iterator[str]:
 
 
 def _missing(shown: Shown) -> Iterator[tuple[str, str]]:
-    """Yield the reasons for which something is not there, each with what that is."""
+    """Yield why something is absent, each reason with what is absent."""
     for record in shown.measured:
         for figure in FIGURES:
             metric = shown.metrics[record.case][figure.metric]
@@ -98,7 +98,7 @@ def _of_load(case: Case, load: Load, absent: str) -> Iterator[str]:
     if absent:
         yield f"{ABSENT} max rate of {of}: {absent}"
     elif load.problem:
-        yield f"? max rate of {of}: by {counted(len(load.rates), 'rate')} only, then the load ended: {load.problem}"
+        yield f"? max rate of {of}: from only {counted(len(load.rates), 'rate')}, then the load ended: {load.problem}"
     if load.rates and all(p99_of(rate) > load.limit_s for rate in load.rates):
         yield (
             f"? max rate of {of}: none of the rates that were measured kept the limit. Some calls take longer than "
@@ -178,16 +178,16 @@ def _hidden(shown: Shown) -> Iterator[str]:
 
 def _random(shown: Shown) -> Iterator[str]:
     for random in dict.fromkeys(record.facts[RANDOM] for record in shown.measured if RANDOM in record.facts):
-        yield f"error: without {random}, which eager PyTorch gives other values in each call"
+        yield f"error: leaves out {random}, to which eager PyTorch gives other values in each call"
 
 
 def _stateful(shown: Shown) -> Iterator[str]:
-    """Yield a note on what a model keeps from call to call, of which only one course was compared."""
+    """Yield a note on what a model keeps from call to call: outputs were compared for one sequence of calls only."""
     for state in dict.fromkeys(record.facts[STATE] for record in shown.measured if STATE in record.facts):
         names = listed(state.split(", "), MOST_NAMED)
         yield (
-            f"error: only for the state that calls with the same inputs leave in {names}, on which the outputs depend. "
-            "Such a model is not deployed"
+            f"error: compared only for the state that calls with the same inputs leave in {names}, on which the "
+            "outputs depend. Such a model is not deployed"
         )
 
 
@@ -196,8 +196,8 @@ def _tied(shown: Shown) -> Iterator[str]:
     undecided = dict.fromkeys(record.agreement.undecided for record in shown.measured if record.agreement)
     for names in filter(None, undecided):
         yield (
-            f"error: without {names}: all scores tie, so that rounding chooses the rows. Load trained weights, and "
-            "they are compared"
+            f"error: leaves out {names}: all scores tie, so that rounding chooses the rows. With trained weights they "
+            "are compared"
         )
 
 
@@ -208,13 +208,13 @@ def _rounded(shown: Shown) -> Iterator[str]:
     if differing:
         most = max(share for _, share in differing)
         yield (
-            f"error: without integers that rounding has changed, up to {100 * most:.2g} % of those of an output: "
+            f"error: leaves out integers that rounding has changed, up to {100 * most:.2g} % of an output's: "
             + ", ".join(dict.fromkeys(compiler for compiler, _ in differing))
         )
 
 
 def _cached(shown: Shown) -> Iterator[str]:
-    """Yield whose seconds of compiling are those of an earlier run."""
+    """Yield a note on compilers whose seconds of compiling are those of an earlier run."""
     cached = dict.fromkeys(
         each.case.compiler for each in shown.measured if each.cached_at is not None and not each.lacks_compile_s
     )
@@ -270,7 +270,8 @@ def _contention(contention: Contention) -> str:
     if contention.throttles:
         seen.append(f"throttled {counted(contention.throttles, 'time')}")
     if contention.throttled_rounds:
-        seen.append(f"held down in {counted(contention.throttled_rounds, 'round')} by {contention.throttled_by}")
+        rounds = counted(contention.throttled_rounds, "round")
+        seen.append(f"clocks held down in {rounds} by {contention.throttled_by}")
     if contention.others_on_gpu:
         seen.append(f"{counted(contention.others_on_gpu, 'other process', 'other processes')} on the GPU")
     if contention.asleep_s is not None and contention.asleep_s >= 0.5:
