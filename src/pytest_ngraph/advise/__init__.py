@@ -7,6 +7,6 @@ was measured, and `lines.py` says it in words.
 
 The race is successive halving (Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", 2013;
 Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization", 2016): each rung keeps
-the contenders and measures them for longer. Here a rung also opens what the rung before was closed to: first
-compilers, then their options, then other batch sizes, precisions and threads, at last what limits ask for.
+the contenders and measures them for longer. Here each rung also adds candidates: first compilers, then their options,
+then other batch sizes, precisions and threads. The last one measures what limits ask for.
 """

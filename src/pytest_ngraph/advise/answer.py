@@ -62,7 +62,7 @@ class Candidate:
 
     @property
     def unknown(self) -> list[str]:
-        """What was not measured and is limited, in words; empty where a limit is breached in any case."""
+        """What is limited and was not measured, in words; empty where another limit is breached."""
         return [] if self.breaches else [each.text for each in self.held if each.state == "unknown"]
 
     @property
@@ -84,8 +84,9 @@ class Answer:
         close: candidates that keep the limits, or may, and are not surely slower than the pick; the fastest first.
         candidates: all that were measured, the fastest first.
         dropped: what was not measured to the end, and why.
-        unheld: candidates that breach no limit so far, and were not held to each: the budget had no time to.
-        unshown: likewise, but everything of them was measured, and did not show what is limited.
+        unheld: candidates that breach no limit so far, and were not held to each limit: the budget had no time for it.
+        unshown: candidates that breach no limit so far, of which everything was measured, and did not show what is
+            limited.
         run: the run that has the records.
     """
 
@@ -207,9 +208,9 @@ def answer(
 
 
 def _picked(complete: Sequence[Candidate], indifference: float) -> Candidate | None:
-    """Return the fastest of these, or its compiler as it is, if that takes hardly longer and not surely so.
+    """Return the fastest of these, or its compiler without options if that hardly takes longer, and not surely so.
 
-    Of several options that change nothing, one has the luckiest process. Its lead would not be seen again.
+    Of several options that change nothing, one ran in the luckiest process. Its lead would not be seen again.
     """
     if not complete:
         return None
@@ -223,10 +224,9 @@ def _picked(complete: Sequence[Candidate], indifference: float) -> Candidate | N
 def _surely_slower(
     groups: Sequence[Sequence[Record]], eligible: set[Case], between: Between, level: float
 ) -> dict[Case, Case]:
-    """Return the candidates that are surely slower than an eligible one measured in turn, each with the fastest such.
+    """Return candidates that are surely slower than an eligible one measured in turn, each with the fastest such one.
 
-    Who is surely slower than another is not the fastest, whichever is. Of two that met in several groups, the last one
-    counts.
+    Such a candidate cannot be the fastest. If two were measured together in several groups, the last group counts.
     """
     found: dict[Case, dict[Case, bool]] = defaultdict(dict)
     speeds = {record.case: record.throughput for group in groups for record in group if record.outcome == "measured"}

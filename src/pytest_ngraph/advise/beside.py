@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.advise.answer import Candidate
 
 NEAR = 0.01
-"""Who is nearer than this share is called within it."""
+"""A candidate whose time differs by less than this share is called within it."""
 
 
 def apart(other: Candidate, pick: Candidate) -> str:

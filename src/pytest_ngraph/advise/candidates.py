@@ -46,9 +46,9 @@ class Axes:
         ]
 
     def options_of(self, compiler: str) -> dict[str, float]:
-        """Return a compiler with each of its options that is worth trying, and how long each takes to compile.
+        """Return a compiler with each of its options that is worth trying, and how long compiling takes with it.
 
-        The second is a multiple of what the default takes. A compiler that was given with options is tried as it is.
+        The latter is a multiple of what the default takes. A compiler that was given with options is tried as it is.
         """
         if CompilerSpec.parse(compiler).options:
             return {}

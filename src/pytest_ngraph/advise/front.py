@@ -25,9 +25,9 @@ def figures(candidate: Candidate) -> dict[str, float]:
 
 
 def front_of(candidates: Sequence[Candidate]) -> set[Case]:
-    """Return those that breach no limit, and that no other such one dominates: better in one figure, in none worse.
+    """Return those that breach no limit, and that no other such one dominates: better in one figure, worse in none.
 
-    Where it was measured of some what serving them costs, the others are not among them, unless they have a score.
+    If the costs of serving were measured for some, the others are left out, unless they have a score.
     """
     allowed = [each for each in candidates if not each.breaches]
     served = {each.case for each in allowed if each.cost("cold_start_s") is not None}

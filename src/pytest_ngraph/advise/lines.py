@@ -113,9 +113,9 @@ def _gain(pick: Candidate, answer: Answer) -> str:
 
 
 def _of_which(pick: Candidate, answer: Answer) -> str:
-    """Return of which candidates the pick is the fastest, in words: those before it breach a limit, or may.
+    """Return, in words, of which candidates the pick is the fastest: faster ones breach a limit, or may breach one.
 
-    Its own options may also be before it, and gain hardly anything.
+    Options of its own compiler that gain hardly anything may be faster, too.
     """
     before = [each for each in answer.candidates if each.s_per_sample < pick.s_per_sample]
     close = {each.case for each in answer.close}

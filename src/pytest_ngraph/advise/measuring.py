@@ -39,16 +39,16 @@ FEWEST_TAILS_S = 1.0
 FEWEST_CALLS = fewest_calls(PERCENTILES["p99_s"])
 """Fewest single calls that show a p99."""
 SHOWN = 2
-"""Candidates whose costs to serve and single calls are measured where no limit asks for them: the pick and who comes
-next, of which the answer shows them."""
+"""Candidates whose costs to serve and single calls are measured even if no limit asks for them, because the answer
+shows these: the pick and the next one."""
 SHOWN_LAUNCHES = 1
 """Launches that show these costs: a figure without an interval."""
 SCREENING_ROUNDS = 6
-"""Fewest rounds in the shortest rung, which only finds who is much slower: the fewest with a 95 % interval."""
+"""Fewest rounds in the shortest rung, which only finds what is much slower: the fewest with a 95 % interval."""
 SCREENING_WARMUP_S = 0.25
 """Most seconds of warming up in it: a first call, and windows in which what compiles at the second call does so."""
 SAME_S = 1.0
-"""Time that is left differs by less than this where a step of a race is repeated."""
+"""When a resumed race repeats a step, the time that is left differs by less than this."""
 
 
 class Waits(JournaledProgress):
@@ -88,7 +88,7 @@ class Measuring:
         steps: what earlier sessions of this run measured, step by step. Where the race asks for the same again, it gets
             the same, and the time goes on from there, so that it decides as if it had not been interrupted.
         waits: knows how long the bench has waited for other sessions, which the race does not take.
-        limits: decide of how many candidates more than rounds is measured, and how well.
+        limits: decide for how many candidates more than rounds is measured, and how precisely.
     """
 
     def __init__(
@@ -157,8 +157,8 @@ class Measuring:
     def _replayed(self, cases: Sequence[Case], rung: Settings) -> list[Record] | None:
         """Return what an earlier session measured at this step, if that is what is asked for and stands; else None.
 
-        Any other step is measured again as a whole: its cases are compared in the same minutes. The steps before the
-        one that is asked for are left out: they are of a session that a later one decided differently from.
+        Any other step is measured again as a whole, so that its cases are compared in the same minutes. The steps
+        before the one that is asked for are left out: a later session decided differently after them.
         """
         while self._steps:
             elapsed_s, records = self._steps.popleft()

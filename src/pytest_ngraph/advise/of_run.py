@@ -1,4 +1,4 @@
-"""What follows from a run of tests, for each workload: as of a race in which every case was a candidate."""
+"""What to deploy after a run of tests, for each workload: as after a race in which every case was a candidate."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def answers(records: Sequence[Record], checks: Iterable[Check], metrics: Metrics
     """Yield what to deploy of each workload and objective on each device, in the order of the run.
 
     What differs between candidates is the compiler, the batch size and the precision. A workload with one candidate
-    leaves nothing to choose, and has no answer. Nor has one of which a gate left out cases, because they are unchanged:
-    who is fastest is not known. Under load the highest rate decides, not the time of a sample: `report.answers`.
+    leaves nothing to choose, and has no answer. Nor has one if a gate left out some of its cases as unchanged: which is
+    the fastest is then not known. Under load the highest rate decides, not the time of a sample: `report.answers`.
 
     Args:
         metrics: those of the records.

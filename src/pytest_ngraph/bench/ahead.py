@@ -25,7 +25,8 @@ from pytest_ngraph.settings import Settings
 from pytest_ngraph.wording import counted
 
 KEPT_SHARE = 0.25
-"""What is exported ahead is kept until it is measured, as far as it takes no more than this share of the free disk."""
+"""Exported programs are kept until their cases are measured, as long as they take no more than this share of the free
+disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ class _Job(NamedTuple):
 
 
 class _Exported(NamedTuple):
-    """What a group was exported to, and of each of its cases whether the cache has it, so that no worker is needed."""
+    """What a group was exported to, and whether the cache has each of its cases, so that no worker is needed."""
 
     artifact: Artifact
     is_cached: list[bool]

@@ -20,7 +20,7 @@ class Asked:
         alone: cases whose head and base are also launched alone, for figures that a process holding both cannot give.
         calls: cases whose single calls are timed one by one.
         tails: cases whose single calls are also timed in turn with the base's, in further launches.
-        served: cases whose costs to serve are measured, and beside a base the costs to serve that.
+        served: cases whose costs to serve are measured; with a base, also those of the base.
         profiled: cases whose time is profiled.
         compile_s: cases whose seconds to compile are needed, so that nothing else may compile at that time.
         figures: cases whose figures something reads, so that they are measured even if they equal their base's.

@@ -53,7 +53,7 @@ class Deployed:
 
 
 def names_of(records: Iterable[Record]) -> list[str]:
-    """Return the names of the folders of several cases: their ids, without what file names cannot have.
+    """Return the names of the folders of several cases: their ids, without characters that file names cannot have.
 
     Where two ids come to the same, each gets the CRC-32 of its id, too.
     """
@@ -150,7 +150,7 @@ def _as_answered(written: Written, printed: str) -> Written:
 
 
 def _error_in(text: str) -> str:
-    """Return the last error's name with its first words: PyTorch's go on for lines. Without one, the last line."""
+    """Return the last error's name and first line, as PyTorch's messages have many. Without an error, the last line."""
     errors = ERROR.findall(text)
     return " ".join(errors[-1].split()) if errors else text.splitlines()[-1]
 

@@ -39,9 +39,9 @@ def seconds_of_blocks(profile: KeptProfile, depth: int) -> list[float]:
 def blocks_of(modules: tuple[str, ...], depth: int) -> list[str]:
     """Return the paths of the blocks: `depth` numbered parts of one module, one after the other, that have equal parts.
 
-    A stem before them, or a head behind them, has other parts. Where no parts are equal, the blocks are those of a
-    module that has just as many. Blocks within blocks are none, nor are single layers where others have parts. Where
-    several stacks are left, it is not known which of them is meant.
+    A stem before them, or a head behind them, has other parts. If no parts are equal, the blocks are those of a module
+    that has exactly so many. Blocks inside of other blocks do not count, nor do single layers if other blocks have
+    parts. If several stacks are left, it is not known which of them is meant.
     """
     stacks = [[(block, _inside(block, modules)) for block in stack] for stack in _numbered(modules)]
     equal = [[*same] for stack in stacks for _, same in groupby(stack, key=lambda each: each[1])]

@@ -1,4 +1,5 @@
-"""What the processor did in a call of each case, and by how much two differ: noise hardly touches instructions."""
+"""What the processor did in a call of each case, and by how much two differ. Noise hardly changes instruction
+counts."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class GraphDifference:
         removed: operations that only the base has.
         changed: operations that both have, with other types, shapes or attributes.
         matched: name in the head of each operation that both have, by its name in the base.
-        moved: path in the head of each module that has another one there, by that in the base.
+        moved: path in the head of each module whose path changed, by its path in the base.
     """
 
     added: tuple[Node, ...]

@@ -76,9 +76,9 @@ class KeptProfile:
         return Profile(name=name, nodes=nodes, blocks=(Block(latency_s=self.latency_s, kernels=self.kernels),))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data, in which texts stand once and kernels are lists of their numbers.
+        """Return it as JSON-ready data, in which each text is written once and kernels are lists of numbers of texts.
 
-        The last number is how often one runs, where it runs several times.
+        The last number of a kernel is how often it runs, where it runs several times.
         """
         modules = Numbered(self.modules)
         operators, kinds = Numbered(), Numbered()

@@ -23,7 +23,7 @@ ONNX_LAYERS = {"Conv": "conv", "ConvTranspose": TRANSPOSED, "Gemm": LINEAR, "Mat
 """What ONNX's operators are; of a convolution without its number of axes."""
 ONNX_OPTIONS = {"strides": "stride", "dilations": "dilation", "output_padding": "output_padding"}
 UNREAD = {"auto_pad": "b'NOTSET'", "alpha": "1.0", "beta": "1.0", "transA": "0"}
-"""Attributes of ONNX that PyTorch's layers have not. With another value, the layer is not read."""
+"""Attributes of ONNX that PyTorch's layers lack. With another value, the layer is not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Layer:
 
 
 def layers(nodes: Mapping[str, Node]) -> dict[str, Layer]:
-    """Return which of these nodes, by name, are layers of which their attributes say all."""
+    """Return the layers among these nodes, by name: those whose attributes say everything about them."""
     found = {name: layer_of(node, nodes) for name, node in nodes.items()}
     return {name: layer for name, layer in found.items() if layer is not None}
 
@@ -156,9 +156,9 @@ def _onnx_options(attributes: dict[str, str]) -> dict[str, str] | None:
 def _layer(
     kind: str, weight: tuple[int, ...], shape: tuple[int, ...], given: dict[str, str], *, bias: bool
 ) -> Layer | None:
-    """Return a layer from its weight, whose first two axes are outputs and inputs, of a group the latter.
+    """Return a layer from its weight, whose first two axes are outputs and the inputs of a group.
 
-    Of a transposed convolution they are inputs and outputs, of a group the latter.
+    For a transposed convolution, they are inputs and the outputs of a group.
     """
     groups = int(given.pop("groups", "1"))
     outputs, inputs, *kernel = weight

@@ -18,12 +18,12 @@ MOST_ROWS_ALIKE = 100
 WORTH_OPENING = 0.08
 """A module is opened while its weight is at least this share of the whole."""
 WORTH_SHOWING = 0.02
-"""Of cases side by side, a module stays closed whose parts are mostly smaller than this share of each case."""
+"""For cases side by side, a module stays closed if its parts are mostly smaller than this share of each case."""
 MOST_ACROSS = 0.3
-"""A module stays closed in which more than this share of a case's time is in kernels that span several of its parts:
-its parts would show little of that case."""
+"""A module stays closed if kernels that span several of its parts take more than this share of a case's time in it: the
+parts would show little of that case."""
 SHORTEST_S = 1e-12
-"""In place of no time at all, where something is divided by it."""
+"""Stands for no time at all where something is divided by it."""
 
 
 class Times:

@@ -28,9 +28,10 @@ LIKE = 0.5
 LEAST_ALIKE = 0.5
 """The share of their operators that such modules have in common at least."""
 NEAR = 0.1
-"""What equal names and equal parents add to all matches together, so that they only decide between equal ones."""
+"""What equal names and equal parents add to all matches together: so little that they only decide between equal
+ones."""
 MOST_PAIRS = 4_000_000
-"""Modules of larger programs are known by their paths alone: to match them takes seconds, and much memory."""
+"""With more pairs, modules are matched by their paths alone: anything else would take seconds, and much memory."""
 REMOVED = " (removed)"
 """Follows the name of a module of the base whose path is another module's in the head."""
 
@@ -120,7 +121,7 @@ def _modules(nodes: Sequence[Node]) -> list[Module]:
 
 
 def _aligned(base: list[Module], head: list[Module]) -> Iterator[tuple[str, str]]:
-    """Yield the paths of matched modules: those that run in one order, and whose weights are most together."""
+    """Yield the paths of matched modules: of the matches that keep the order, those with the most weight together."""
     while base and head and base[0] == head[0]:
         yield base[0].path, head[0].path
         base, head = base[1:], head[1:]

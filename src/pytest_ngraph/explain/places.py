@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pytest_ngraph.explain.profile import Group, Kernel, Node
 
 MAIN = ("conv", "linear", "gemm", "matmul", "mm", "addmm", "bmm", "baddbmm", "einsum", "scaled_dot", "attention")
-"""How operators are named that take nearly all the time of a kernel in which others are fused to them."""
+"""Names of the operators that take nearly all the time of a kernel in which others are fused to them."""
 
 
 class Place(NamedTuple):
@@ -33,7 +33,7 @@ def place(kernel: Kernel, nodes: Mapping[str, Node]) -> Place:
 def place_of_main(kernel: Kernel, nodes: Mapping[str, Node]) -> Place:
     """Return the module of a kernel's only convolution or product, to which the rest is fused; else as `place` does.
 
-    Only where two cases fuse alike: a kernel that does more than its counterpart would look slow for it.
+    Only for two cases that fuse alike: else a kernel that does more than its counterpart would look slow.
     """
     own = [nodes[name] for name in kernel.nodes if name in nodes]
     main = [node for node in own if node.operator.lower().startswith(MAIN)]

@@ -17,8 +17,8 @@ from pytest_ngraph.metrics.between import IN_GENERAL, of_difference
 from pytest_ngraph.stats import Estimate, Floats, median_interval
 
 SMALL = 0.01
-"""Modules with less than this share of each latency have one row together, but for those that two cases by one compiler
-differ in."""
+"""Modules with less than this share of each latency have one row together, except those in which two cases by one
+compiler differ."""
 
 Kind = Literal["module", "between", "others", "operator", "layout", "unattributed", "outside"]
 """What a row is about: a module with all its parts; what lies between the parts of a module that have rows; small
@@ -154,7 +154,7 @@ class Series:
         )
 
     def _is_small(self, seconds: Floats) -> bool:
-        """Return whether a module may stand with others: not if it is what two cases by one compiler differ in."""
+        """Return whether a module may share a row with others: not if two cases by one compiler differ in it."""
         if self._fuses_alike and abs(_weight(seconds)) >= WORTH_OPENING * abs(_weight(self.latency)):
             return False
         return bool(np.all(np.median(seconds, axis=1) < SMALL * np.median(self.latency, axis=1)))

@@ -1,7 +1,7 @@
 """The slowest layers of a profile, and the widths nearby that they are worth trying at.
 
-A width is a number of channels or features. Libraries compute them in full vectors and treat the rest apart, or fill it
-up, which no graph shows: the times of a layer at several widths do.
+A width is a number of channels or features. Libraries compute these in full vectors, and handle the rest separately or
+pad it. No graph shows that; the times of a layer at several widths do.
 """
 
 from __future__ import annotations
@@ -97,11 +97,11 @@ def why_none(profile: Profile) -> str:
     """Return why `slow_layers` of a profile are none, in words."""
     if not layers({node.name: node for node in profile.nodes}):
         return "the profile shows no convolution or linear layer of which it says all sizes"
-    return f"every layer that takes {100 * LEAST_SHARE:.0f} % of a call or more has multiples of {STEP}"
+    return f"every layer that takes {100 * LEAST_SHARE:.0f} % of a call or more has widths that are multiples of {STEP}"
 
 
 def slow_layers(profile: Profile) -> list[Slow]:
-    """Return the layers of an odd width that take the most of a call, the slowest first. Equal ones count together."""
+    """Return the layers with a width to change that take the most of a call, slowest first. Equal ones count as one."""
     nodes = {node.name: node for node in profile.nodes}
     known = layers(nodes)
     uses: defaultdict[Layer, dict[str, float]] = defaultdict(dict)
@@ -117,7 +117,7 @@ def slow_layers(profile: Profile) -> list[Slow]:
 
 
 def _shares(profile: Profile, names: Collection[str]) -> dict[str, float]:
-    """Return the share of a call of each of these nodes. Those of one kernel share its time alike."""
+    """Return the share of a call of each of these nodes. Those of one kernel share its time equally."""
     latency_s = sum(block.latency_s for block in profile.blocks)
     shares = dict.fromkeys(names, 0.0)
     for kernel in (kernel for block in profile.blocks for kernel in block.kernels):

@@ -33,7 +33,7 @@ class Candidate(Generic[Of]):
     Attributes:
         throughput: samples per second; under load, the highest rate of requests that keeps the limit.
         of: where the candidate comes from.
-        steepness: by how many percent that changes where a call takes 1 % longer.
+        steepness: by how many percent `throughput` changes if a call takes 1 % longer.
         session: in which session it was measured.
     """
 

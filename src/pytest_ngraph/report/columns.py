@@ -59,7 +59,7 @@ def _uncertainty(estimate: Estimate) -> str:
 
 
 PERCENTILE_RANKS = {"p50_s": 13, "p90_s": 12, "p95_s": 11, "p99_s": 1}
-"""In a narrow terminal, the highest percentile stays longest."""
+"""In a narrow terminal, lower percentiles are left out first."""
 FIGURES = (
     FigureColumn("samples/s", "throughput", 0, _bare),
     FigureColumn("±%", "throughput", 1, _uncertainty),

@@ -28,7 +28,8 @@ def comparison(verdicts: Sequence[Verdict], problem: str, width: int) -> list[Li
     """Return one row for each case, and a sentence on each case that could not be decided.
 
     Args:
-        problem: of finding the base's cases, or what differs from a stored baseline besides the code; else empty.
+        problem: why the base's cases were not found, or what differs from a stored baseline besides the code; else
+            empty.
     """
     if not verdicts:
         return []

@@ -15,7 +15,7 @@ MOST_ROWS = 300
 MEANINGFUL = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])")
 """Characters that can start markup; an underscore can only outside a word."""
 MENTION = re.compile(r"(?<!\w)@(?=\w)")
-"""What notifies somebody of that name, also as a character reference. A space without width in between prevents it."""
+"""A mention, which notifies whoever has that name, also as a character reference. A zero-width space prevents it."""
 
 
 def escaped(text: str) -> str:
@@ -48,7 +48,7 @@ def table(columns: Mapping[str, str], rows: Iterable[Sequence[str]]) -> list[str
 
 
 def folded(title: str, lines: Sequence[str]) -> list[str]:
-    """Return lines that are shown on a click on the title."""
+    """Return lines that are shown when the title is clicked."""
     return [f"<details><summary>{html.escape(title, quote=False)}</summary>", "", *lines, "</details>", ""]
 
 

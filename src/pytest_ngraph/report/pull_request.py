@@ -1,4 +1,4 @@
-"""The summary for a pull request, in GitHub's Markdown: the verdict first, what nobody needs to act on folded."""
+"""The summary for a pull request, in GitHub's Markdown: the verdict first; what needs no action is folded."""
 
 from __future__ import annotations
 

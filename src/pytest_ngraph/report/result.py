@@ -38,7 +38,7 @@ class RunResult:
         checks: limits, each against a metric.
         verdicts: cases compared with a base.
         metric_verdicts: metrics compared with a base's.
-        unanswered: what no test has failed for, a line each; it fails the run.
+        unanswered: what fails the run because it has failed no test, a line each.
         problems: what else fails the run, a line each.
         unmeasured: cases that a test was to ask for, and that have no record.
         whole: whether the run went to its end, so that no test asked for those: they were skipped, or failed before.

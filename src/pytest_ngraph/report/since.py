@@ -22,10 +22,10 @@ NEEDLESS = (
     "--ngraph-retry-failed", "--ngraph-send", "--ngraph-serving", "--ngraph-store", "--ngraph-summary",
     "--ngraph-tails", "--ngraph-tls-ca", "--ngraph-tls-cert", "--ngraph-tls-key", "--ngraph-wait-for-devices",
 )  # fmt: skip
-"""Further options that have no part in a bisection: what goes with those above, what a run writes and where it stores,
-what its tests come to, and what it measures besides."""
+"""Further options without a part in a bisection: what belongs to those above, what a run writes and where, which
+verdicts fail its tests, and what it measures besides."""
 OF_BISECT = {"--ngraph-level": "--level", "--ngraph-margin": "--margin"}
-"""Options of pytest that `pytest-ngraph bisect` has, too, with its names of them."""
+"""Options of pytest that `pytest-ngraph bisect` has as well, with their names there."""
 AGAINST = "--ngraph-against"
 
 

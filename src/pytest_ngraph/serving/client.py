@@ -1,4 +1,4 @@
-"""The program of a launch: serves like a service, and notes when what was done. It imports nothing but `serve`.
+"""The program of a launch: serves like a service, and notes when each step was done. It imports nothing but `serve`.
 
 python [-I] client.py FOLDER DESCRIPTOR
 
@@ -24,7 +24,8 @@ FRAMEWORKS = ("jax", "tensorflow", "torch")
 GiB, and two seconds of a cold start. Where the folder does not require one, it is not found, as in an environment with
 the requirements alone."""
 STEADY, SHARE, LONGEST_S = 3, 0.002, 20.0
-"""It is steady once it grew by less than this share in this many windows in a row, at the latest after this time."""
+"""Memory is steady after so many windows in a row in which it grew by less than this share, or after so many
+seconds."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the modules of `serve.py` are installed by, and what that needs: exact versions, and how much of a disk."""
+"""The distributions that install the modules of `serve.py`, and what these need: exact versions, and size on disk."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _line(name: str) -> str:
 
 
 def _is_installed(name: str) -> bool:
-    """Return whether a distribution is installed: the metadata of another may need it, which runs without it."""
+    """Return whether a distribution is installed: another one's metadata may list it, although that runs without it."""
     try:
         version(name)
     except PackageNotFoundError:

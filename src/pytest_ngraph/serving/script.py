@@ -160,7 +160,7 @@ def script(
         inputs: the sample inputs.
         threads: threads that the case was measured with.
         tolerance: largest relative difference from the reference that is allowed.
-        mask: what masks are at least, among the outputs; all other values are smaller.
+        mask: the least value of a mask among the outputs; all other values are smaller.
     """
     in_streams = serving.streams > 1
     is_locked = not (in_streams or serving.concurrent)

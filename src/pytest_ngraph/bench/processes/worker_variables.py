@@ -1,4 +1,4 @@
-"""The environment variables of a worker: how many threads its libraries have, and where these run."""
+"""The environment variables of a worker: how many threads its libraries have, and on which cores they run."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ this many bytes. On a small device, the libraries alone take a good part of the 
 class Workers:
     """Starts workers when they are first needed, and keeps one per role and target.
 
-    Targets that differ in precision only share a worker. One worker per precision would leave many idle ones in memory,
-    and what matters in a process that is used again are its threads, which do not depend on the precision.
+    Targets that differ only in precision share a worker. One worker per precision would leave many idle ones in memory,
+    and what a process carries over are its threads, which do not depend on the precision.
 
     Args:
         temporary: where workers put temporary files.
@@ -82,8 +82,8 @@ class Workers:
     def start_ahead(self, compilers: Iterable[tuple[Role, Target]]) -> None:
         """Start workers of compilers, which import their libraries while the bench waits for another worker.
 
-        At most `AHEAD` are started that are not there yet; beside as many that are there, only where memory has room.
-        A worker that cannot be started fails when it is asked for.
+        At most `AHEAD` that are not there yet are started; if as many are there already, only where memory has room. A
+        worker that cannot be started fails when it is asked for.
         """
         missing = {key: each for each in compilers if (key := shared_key(*each)) not in self._resident}
         if len(self._resident) >= AHEAD and self._in_use() >= ROOM_SHARE:

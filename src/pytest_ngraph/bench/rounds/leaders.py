@@ -1,4 +1,4 @@
-"""The leaders of a group: the arms of which more than rounds is measured, where that is not worth it for all."""
+"""The leaders of a group: the arms for which more than rounds is measured, where that is not worth it for all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HasRounds(Protocol):
 
 
 def leading(arms: Iterable[HasRounds], asked: Collection[Case], most: int | None) -> Collection[Case]:
-    """Return those of the cases asked for of which more is measured.
+    """Return for which of the cases asked for more is measured.
 
     Args:
         arms: arms of a group, after their rounds.

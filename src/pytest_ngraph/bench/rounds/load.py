@@ -1,4 +1,4 @@
-"""Put the arms of the objective `serving` under load: at which rate 99 of 100 requests stay under the limit."""
+"""Put the arms of the objective `serving` under load, to find at which rate 99 of 100 requests stay under the limit."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from pytest_ngraph.report.study.figures.rows import PLACE, in_order
 from pytest_ngraph.report.study.sure import measured_as_a_whole, throughput
 
 NETWORK = ("device", "network", "precision")
-"""What all cases have in common from which one is chosen, whatever their objective."""
+"""What the cases from which one is chosen have in common, whatever their objective."""
 CANDIDATE = (
     *("compiler", "batch_size", "objective", "session"),
     *("throughput", "throughput_low", "throughput_high", "steepness"),
@@ -49,7 +49,7 @@ _KNOWN: WeakKeyDictionary[Study, list[Answered]] = WeakKeyDictionary()
 def answered(study: Study) -> list[Answered]:
     """Return the answers for each workload, device and precision, in the order of the figures.
 
-    A workload of which a gate left out cases has none: who is fastest is not known.
+    A workload has none if a gate left out some of its cases: which is the fastest is then not known.
     """
     if study not in _KNOWN:
         _KNOWN[study] = _answered(study)

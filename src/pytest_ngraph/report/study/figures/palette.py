@@ -38,7 +38,7 @@ RAINBOW = {
 }  # fmt: skip
 """Paul Tol's discrete rainbow, by his numbers: an order that colour-blind readers see as well."""
 LEFT_OUT = (5, 3, 7, 12, 16, 22, 24, 18, 10, 17, 26, 14, 20, 28, 9)
-"""Which of them fewer parts do without, in this order: those that follow each other are then as unlike as can be."""
+"""Which of them are left out for fewer parts, in this order: neighbours then differ as much as possible."""
 LAYOUT_COLOUR, OTHERS_COLOUR, UNKNOWN_COLOUR, OUTSIDE_COLOUR = "#ff3ec9", "#cbbfa0", "#6e6e73", "#b5b5ba"
 """Layout changes, which must be seen; small parts together; and in grey what is not known."""
 

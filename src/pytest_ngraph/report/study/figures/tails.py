@@ -1,4 +1,4 @@
-"""How much longer the slowest calls of each case take than most."""
+"""How much longer the slowest calls of each case take than its median call."""
 
 from __future__ import annotations
 
