@@ -67,7 +67,7 @@ def require_deployable(record: Record) -> Record:
     """Return the record. Raise `UsageError` where it was measured, and is no candidate for deploying."""
     if record.undeployable:
         raise UsageError(
-            f"{record.case.id} is not deployed: {record.undeployable}. To try it all the same: --case={record.case.id}."
+            f"{record.case.id} is not deployed: {record.undeployable}. To try it anyway: --case={record.case.id}."
         )
     return record
 
