@@ -17,12 +17,13 @@ from pytest_ngraph.record import Record
 FIRST_S = 0.5
 """Seconds of rounds per case in the first rung; each further rung takes twice as long."""
 LAST_S = 2.0
-"""Seconds of rounds per case where the rung of options is the last one. Who is surely slower leaves them to the
-others."""
+"""Seconds of rounds per case where the rung of options is the last one. Candidates that are surely slower leave
+theirs to the others."""
 HOPELESS = 2.0
 """A compiler that takes more than so many times as long as the fastest is dropped, and its options are not tried."""
 FAR = 1.25
-"""Who is surely slower is dropped after the first rung, which has few rounds, if it takes this many times as long."""
+"""A candidate that is surely slower is dropped after the first rung, which has few rounds, if it takes this many times
+as long as the fastest."""
 FINALISTS = 3
 """Candidates of which what limits ask for is measured. They are of different compilers."""
 FINAL_SHARE = 0.4

@@ -56,7 +56,7 @@ class Bench:
         progress: is notified as cases are measured.
         base: what cases are compared with; None to compare with nothing.
         home: where workers run.
-        asked: cases of which more than rounds is measured.
+        asked: cases for which more than rounds is measured.
         knowledge: what the goal of the settings decides by.
         ahead: what is compiled ahead, before the first group is measured; None to compile each group by itself.
         forks: as in `Workers`; always so beside a base.

@@ -215,7 +215,7 @@ def import_from(file: Path, folder: Path, name: str) -> int:
 def _check_free(path: Path) -> None:
     if (path / ANCHOR).exists():
         raise UsageError(
-            f"baseline {path.name} is anchored and does not change, so that many small losses add up to one that is "
+            f"baseline {path.name} is anchored and does not change, so that many small slowdowns add up to one that is "
             f"seen. Save under another name, or release it: pytest-ngraph baseline bless --undo {path.name}."
         )
 
