@@ -6,6 +6,9 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
+import subprocess
+import sys
 import tarfile
 import tracemalloc
 from pathlib import Path
@@ -18,6 +21,15 @@ from pytest_ngraph.cluster.device.arriving import Arriving
 from pytest_ngraph.cluster.device.projects import AT_ONCE, UNFINISHED, Projects
 from pytest_ngraph.cluster.project import Packed, pack
 from pytest_ngraph.errors import NgraphError
+
+AS_OTHERS = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+"""How a command begins that files' modes hold for: those of root without a certain right."""
+REMOVE = """
+import sys
+from pathlib import Path
+from pytest_ngraph.cluster.device.projects import Projects
+Projects(Path(sys.argv[1])).remove("0" * 64)
+"""
 
 
 def project(folder: Path, text: str = "text") -> Packed:
@@ -231,3 +243,33 @@ def test_files_that_are_more_than_may_be_sent_are_refused(tmp_path: Path) -> Non
         unpack(packed, Projects(tmp_path / "projects", limit_bytes=at_most - 1), tmp_path / "arriving")
     assert list((tmp_path / "projects").iterdir()) == []
     unpack(packed, Projects(tmp_path / "projects", limit_bytes=at_most), tmp_path / "arriving")
+
+
+def test_what_is_removed_in_part_is_no_project_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the next session with the same project would find a half of it."""
+    packed, projects = project(tmp_path / "project"), Projects(tmp_path / "projects")
+    unpack(packed, projects, tmp_path / "arriving")
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.rmtree", lambda folder, **others: (folder / "run.sh").unlink())
+        projects.remove(packed.digest)
+    assert not projects.has(packed.digest)
+    unpack(packed, projects, tmp_path / "arriving")
+    assert [path.name for path in (tmp_path / "projects").iterdir()] == [packed.digest]
+    assert (tmp_path / "projects" / packed.digest / "run.sh").exists()
+
+
+@pytest.mark.skipif(shutil.which(AS_OTHERS[0]) is None if AS_OTHERS else False, reason="root may remove anything")
+def test_what_submitted_code_made_read_only_is_removed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o500)
+    folder = tmp_path / "projects" / ("0" * 64)
+    (folder / "cache").mkdir(parents=True)
+    (folder / "cache" / "file").touch()
+    (folder / "cache" / "link").symlink_to(outside)
+    (folder / "cache").chmod(0o500)
+    folder.chmod(0o500)
+    command = [*AS_OTHERS, sys.executable, "-c", REMOVE, str(folder.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert list(folder.parent.iterdir()) == []
+    assert outside.stat().st_mode & 0o777 == 0o500

@@ -16,6 +16,7 @@ from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.plugin import DevicePlugin
 from pytest_ngraph.cluster.device.policy import Policy
+from pytest_ngraph.cluster.device.projects import Projects
 from pytest_ngraph.cluster.device.quiet import Quiet
 from pytest_ngraph.cluster.device.reservation import Reservations
 from pytest_ngraph.cluster.device.resident import Measured, Resident
@@ -28,7 +29,7 @@ from pytest_ngraph.worker.cache import Cache
 ADDRESS = "tcp://xeon"
 CASES = (case("identity"),)
 ASSIGNMENT = Assignment(
-    session="",
+    session="s1",
     client="client",
     project="a1",
     folder=".",
@@ -57,7 +58,7 @@ class Delivered(Quiet):
 
 
 class Measuring(Resident):
-    def measure(self, *arguments: object) -> Measured:
+    def measure(self, task: Task, folder: DeviceFolder, report: object) -> Measured:
         return Measured([(0, {})], [])
 
 
@@ -89,7 +90,23 @@ def test_a_device_measures_logs_and_answers(device: DevicePlugin) -> None:
     (device.folder.projects / "a1").mkdir(parents=True)
     assert answer() == {"rows": [[0, {}]], "again": []}
     (line,) = device.folder.audit.read_text().splitlines()
-    assert json.loads(line).items() >= {"by": "anna@head", "projects": ["a1"], "cases": [CASES[0].id]}.items()
+    expected = {"by": "anna@head", "projects": ["a1"], "session": "s1", "cases": [CASES[0].id], "device": "xeon"}
+    assert json.loads(line).items() >= expected.items()
+    assert "at" in json.loads(line)
+
+
+def test_the_audit_log_is_written_before_anything_runs(device: DevicePlugin) -> None:
+    (device.folder.projects / "a1").mkdir(parents=True)
+    logged: list[str] = []
+
+    class Looking(Measuring):
+        def measure(self, task: Task, folder: DeviceFolder, report: object) -> Measured:
+            logged.append(folder.audit.read_text())
+            return super().measure(task, folder, report)
+
+    device.resident = Looking()
+    answer()
+    assert "anna@head" in logged[0]
 
 
 def test_what_is_measured_is_not_lost_if_a_device_cannot_clean_up(
@@ -118,6 +135,28 @@ def test_what_comes_while_a_task_waits_is_not_asked_for(device: DevicePlugin, qu
     """Otherwise the device would keep itself free for a delivery that nobody makes."""
     quiet.deliver = lambda: (device.folder.projects / "a1").mkdir(parents=True)
     assert answer() == {"rows": [[0, {}]], "again": []}
+    assert device.quiet.begin("another")
+
+
+def test_a_project_that_another_session_has_removed_is_asked_for_again(device: DevicePlugin) -> None:
+    """Both have the same one. The other session ends after this task has looked whether it is there."""
+    unpacked = device.folder.projects / "a1"
+    unpacked.mkdir(parents=True)
+
+    class Removed(Measuring):
+        def measure(self, task: Task, folder: DeviceFolder, report: object) -> Measured:
+            unpacked.rmdir()
+            with Projects(folder.projects).held("a1"):
+                return super().measure(task, folder, report)
+
+    device.resident = Removed()
+    assert answer() == {"needs": ["a1"], "worker": ADDRESS}
+    assert device.quiet.begin("client")
+
+
+def test_a_device_keeps_itself_free_for_no_client_that_has_gone(device: DevicePlugin) -> None:
+    device.quiet.stop("client")
+    assert answer() == {"stopped": True}
     assert device.quiet.begin("another")
 
 

@@ -31,7 +31,7 @@ class AgentProcess:
     """An agent that serves one assignment. Holds the projects, so that they stay unpacked.
 
     Raises:
-        NgraphError: a project is not on this device.
+        ProjectGone: a project is not on this device.
     """
 
     def __init__(self, assignment: Assignment, folder: DeviceFolder) -> None:

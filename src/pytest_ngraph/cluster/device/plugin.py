@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from distributed import Worker, WorkerPlugin
 
+from pytest_ngraph.cluster.device.arriving import Arriving
 from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.policy import Policy
 from pytest_ngraph.cluster.device.quiet import Quiet
@@ -35,6 +36,7 @@ class DevicePlugin(WorkerPlugin):
         resident: holds the agent, which measures.
         quiet: keeps chores apart from measurements.
         enforcer: enforces the quotas.
+        arriving: the archive that arrives.
     """
 
     device: str
@@ -47,8 +49,12 @@ class DevicePlugin(WorkerPlugin):
     resident: Resident = field(default_factory=Resident)
     quiet: Quiet = field(default_factory=Quiet)
     enforcer: Enforcer = field(default_factory=Enforcer)
+    arriving: Arriving = field(init=False)
 
     name = KEY
+
+    def __post_init__(self) -> None:
+        self.arriving = Arriving(self.folder.arriving)
 
     def health(self) -> Health:
         """Return how the machine is now."""

@@ -9,6 +9,7 @@ import shutil
 import tarfile
 import tempfile
 import threading
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,10 @@ UNFINISHED = ".unfinished-"
 AT_ONCE = 2**20
 """How many bytes of an archive are in memory at a time: boards have little of it, and share it with their GPU."""
 _UNPACKING = threading.Lock()
+
+
+class ProjectGone(NgraphError):
+    """A project that is not on this device, or not any more."""
 
 
 class Projects:
@@ -63,7 +68,7 @@ class Projects:
                 return
             try:
                 self._unpack(digest, archive)
-            except OSError as error:
+            except (OSError, tarfile.TarError) as error:
                 raise NgraphError(f"the project cannot be unpacked on this device: {error}.") from None
             with suppress(OSError):  # another process removes projects as well
                 self._shrink()
@@ -81,11 +86,11 @@ class Projects:
 
     @contextmanager
     def held(self, digest: str) -> Iterator[Path]:
-        """Yield the project's folder, and keep it from being removed. Raises `NgraphError` if there is none."""
+        """Yield the project's folder, and keep it from being removed. Raises `ProjectGone`."""
         folder = self._folder / digest
         with _locked(folder, shared=True) as locked:
             if not locked or not folder.is_dir():
-                raise NgraphError(f"project {digest[:12]} is not on this device any more: run the case again.")
+                raise ProjectGone(f"project {digest[:12]} is not on this device any more: run the case again.")
             os.utime(folder)
             yield folder
 
@@ -112,7 +117,7 @@ class Projects:
     def _unpack(self, digest: str, archive: Path) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for left_over in self._folder.glob(f"{UNFINISHED}*"):
-            shutil.rmtree(left_over, ignore_errors=True)
+            _remove_all(left_over)
         unfinished = Path(tempfile.mkdtemp(dir=self._folder, prefix=UNFINISHED))
         try:
             if _digest(archive) != digest:
@@ -120,7 +125,7 @@ class Projects:
             _extract(archive, unfinished, self._limit_bytes)
             unfinished.rename(self._folder / digest)
         finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+            _remove_all(unfinished)
 
     def _shrink(self) -> None:
         for folder in self._oldest_first()[: -self._kept]:
@@ -128,11 +133,30 @@ class Projects:
 
     @staticmethod
     def _remove(folder: Path) -> bool:
-        """Remove a project, unless a process holds it. Returns whether it was removed."""
+        """Remove a project, unless a process holds it. Returns whether it was removed.
+
+        It has another name first: what is removed in part is no project any more.
+        """
         with _locked(folder) as locked:
-            if locked:
-                shutil.rmtree(folder, ignore_errors=True)
-            return locked
+            if not locked:
+                return False
+            try:
+                _remove_all(folder.rename(folder.with_name(f"{UNFINISHED}{time.time_ns()}")))
+            except OSError:  # the disk is read-only
+                return False
+            return True
+
+
+def _remove_all(folder: Path) -> None:
+    """Remove a folder as far as possible, with the folders in it that submitted code has made read-only."""
+    with suppress(OSError):
+        folder.chmod(0o700)
+    for place, folders, _ in os.walk(folder):
+        for each in (Path(place) / name for name in folders):
+            with suppress(OSError):
+                if not each.is_symlink():
+                    each.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _size_bytes(folder: Path) -> int:

@@ -61,9 +61,13 @@ class Quiet:
                 self._is_measuring = False
 
     def begin(self, owner: str) -> bool:
-        """Begin chores for a client, or go on with them. Returns False if something is measured on this machine."""
+        """Begin chores for a client, or go on with them.
+
+        Returns:
+            False if something is measured on this machine, or `stop` or `close` was called.
+        """
         with self._state:
-            if self._is_measuring or self._owner not in ("", owner):
+            if self._is_measuring or self.is_unwanted(owner) or self._owner not in ("", owner):
                 return False
             if not self._owner:
                 try:
@@ -94,6 +98,8 @@ class Quiet:
         with ExitStack() as held:
             held.enter_context(exclusive(on_wait, self._lock, sleep))
             with self._state:
+                if self.is_unwanted(owner):  # nobody would bring anything
+                    raise Unwanted
                 self._held.push(held.pop_all())
                 self._own(owner)
 

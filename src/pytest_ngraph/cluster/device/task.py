@@ -9,6 +9,7 @@ import asyncio
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from distributed import Worker, get_worker
@@ -16,12 +17,10 @@ from distributed import Worker, get_worker
 from pytest_ngraph.cluster.answers import as_text, failure
 from pytest_ngraph.cluster.assignment import Task
 from pytest_ngraph.cluster.audit import AuditLog
-from pytest_ngraph.cluster.device.arriving import Arriving
 from pytest_ngraph.cluster.device.background import aside
-from pytest_ngraph.cluster.device.folder import DeviceFolder
 from pytest_ngraph.cluster.device.plugin import DevicePlugin, plugin_of
 from pytest_ngraph.cluster.device.policy import await_fitness
-from pytest_ngraph.cluster.device.projects import Projects
+from pytest_ngraph.cluster.device.projects import ProjectGone, Projects
 from pytest_ngraph.cluster.device.quiet import Unwanted
 from pytest_ngraph.cluster.device.reservation import Reservations
 from pytest_ngraph.cluster.device.resident import Stopped
@@ -63,21 +62,33 @@ def _measured(data: dict[str, Any]) -> dict[str, Any]:
     if held := Reservations(device.folder.reservation).against(task.by):
         return {"reserved": {"by": held.by, "left_s": held.until - time.time()}}
     try:
-        if lacking(task.assignment.projects, worker):
-            device.quiet.reserve(task.assignment.client, lambda reason: say({"waiting": reason}))
-            if needed := lacking(task.assignment.projects, worker):
-                return {"needs": needed, "worker": worker.address}
-            device.quiet.end(task.assignment.client)  # they came while this waited
-        if refusal := _refusal(device, task, say):
-            return {"refused": refusal, "machine": device.device}
-        with device.quiet.measuring(), aside(os.getpid(), measured_cores(task)):
-            _log(device, task)
-            measured = device.resident.measure(task, device.folder, say)
-        for problem in device.enforcer.enforce(device.quotas, device.folder):
-            device.say(problem)
-        return measured._asdict()
+        while not (needed := _needed(device, task, worker, say)):
+            if refusal := _refusal(device, task, say):
+                return {"refused": refusal, "machine": device.device}
+            with suppress(ProjectGone):  # the session of another client has ended, which had the same one
+                return _run(device, task, say)
+        return {"needs": needed, "worker": worker.address}
     except (Stopped, Unwanted):
         return {"stopped": True}
+
+
+def _needed(device: DevicePlugin, task: Task, worker: Worker, say: _Messages) -> list[str]:
+    """Return the projects of a task that are not on this device, which is then kept free for them."""
+    if lacking(task.assignment.projects, worker):
+        device.quiet.reserve(task.assignment.client, lambda reason: say({"waiting": reason}))
+        if needed := lacking(task.assignment.projects, worker):
+            return needed
+        device.quiet.end(task.assignment.client)  # they came while this waited
+    return []
+
+
+def _run(device: DevicePlugin, task: Task, say: _Messages) -> dict[str, Any]:
+    with device.quiet.measuring(), aside(os.getpid(), measured_cores(task)):
+        _log(device, task)
+        measured = device.resident.measure(task, device.folder, say)
+    for problem in device.enforcer.enforce(device.quotas, device.folder):
+        device.say(problem)
+    return measured._asdict()
 
 
 def measured_cores(task: Task) -> set[int]:
@@ -103,19 +114,20 @@ async def receive(digest: str, client: str, number: int, count: int, content: by
         content: the part.
 
     Returns:
-        Whether the part was taken. It is refused while something is measured on this machine.
+        Whether the part was taken. It is refused while something is measured on this machine, once its client was
+        stopped, and if it does not follow on the part before.
     """
     device = plugin_of(dask_worker)
     if not device.quiet.begin(client):
         return False
+    goes_on = False
     try:
-        await asyncio.to_thread(_take, digest, number, count, content, device.folder)
-    except NgraphError:
-        device.quiet.end(client)
-        raise
-    if number + 1 == count:
-        device.quiet.end(client)
-    return True
+        taken = await asyncio.to_thread(_take, digest, client, number, count, content, device)
+        goes_on = taken and number + 1 < count
+        return taken
+    finally:
+        if not goes_on:
+            device.quiet.end(client)
 
 
 async def stop(client: str, digests: Sequence[str], dask_worker: Worker) -> None:
@@ -130,6 +142,7 @@ async def stop(client: str, digests: Sequence[str], dask_worker: Worker) -> None
 
 def _leave(client: str, digests: Sequence[str], device: DevicePlugin) -> None:
     device.resident.release(client)
+    device.arriving.forget(client)
     projects = Projects(device.folder.projects)
     for digest in digests:
         projects.remove(digest)
@@ -161,12 +174,18 @@ def _log(device: DevicePlugin, task: Task) -> None:
         raise NgraphError(f"nothing is run here, because the audit log cannot be written: {error}.") from None
 
 
-def _take(digest: str, number: int, count: int, content: bytes, folder: DeviceFolder) -> None:
-    arriving = Arriving(folder.arriving)
-    arriving.add(number, content)
+def _take(digest: str, client: str, number: int, count: int, content: bytes, device: DevicePlugin) -> bool:
+    arriving, projects = device.arriving, Projects(device.folder.projects)
+    if not arriving.add(number, content, client, digest):
+        return False
     if number + 1 == count:
         with arriving.whole() as archive:
-            Projects(folder.projects).unpack(digest, archive)
+            projects.unpack(digest, archive)
+    if device.quiet.is_unwanted(client):  # it was stopped in between
+        arriving.forget(client)
+        projects.remove(digest)
+        return False
+    return True
 
 
 class _Messages:
