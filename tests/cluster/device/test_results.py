@@ -92,6 +92,22 @@ def test_what_was_measured_before_an_upgrade_that_does_not_matter_stands(tmp_pat
     device.close()
 
 
+def test_a_record_of_a_time_when_the_clock_was_ahead_hides_none(tmp_path: Path) -> None:
+    """Else its case would be measured each time that it is asked for."""
+    ahead = opened(tmp_path, "i0")
+    ahead.add(measured(EAGER, 0.1, started_at=4e9, follows_from=NOW | {"libraries": {"torch": "2.5"}}))
+    ahead.close()
+    device = opened(tmp_path)
+    assert of(device, EAGER) is None
+    assert device.again == {EAGER: "libraries: torch 2.5 -> 2.6"}
+    device.close()
+    record = stored(tmp_path, measured(EAGER, 0.2, started_at=2e9))
+    device = opened(tmp_path)
+    assert of(device, EAGER) == record
+    assert device.again == {}
+    device.close()
+
+
 @pytest.mark.parametrize(("kind", "again"), [("timed out", True), ("raised", False)])
 def test_a_failure_that_may_have_been_chance_is_measured_again_when_asked(
     tmp_path: Path, kind: FailureKind, *, again: bool

@@ -71,9 +71,7 @@ class DeviceResults:
         Args:
             follows_from: returns what a record would follow from now.
         """
-        kept, run = self._newest(case)
-        if kept is not None and not self._stands(kept, run, follows_from):
-            kept = None
+        kept = self._standing(case, follows_from)
         death = self._run.deaths.get(case)
         if kept is None and death is not None and death.times > self._retries:
             message = f"the measuring process died {death.times} times while it ran this case"
@@ -103,19 +101,26 @@ class DeviceResults:
             return False
         if record.outcome == "failed" and not record.follows_from:
             if record.case in run.deaths and not run.id.startswith(self._here):
-                self.again[record.case] = _change(run.environment)
+                self.again.setdefault(record.case, _change(run.environment))
             return record.case in run.deaths and run.id.startswith(self._here)
         reasons = staleness(record, follows_from)
         if reasons:
-            self.again[record.case] = "; ".join(reasons)
+            self.again.setdefault(record.case, "; ".join(reasons))
         return not reasons
 
-    def _newest(self, case: Case) -> tuple[Record | None, Run]:
-        """Return the record of a case that was started last, and the run that has it."""
-        own, (earlier, run) = self._records.get(case), self._earlier.get(case, (None, self._run))
-        if own is None or (earlier is not None and earlier.started_at > own.started_at):
-            return earlier, run
-        return own, self._run
+    def _standing(self, case: Case, follows_from: FollowsFrom) -> Record | None:
+        """Return the record of a case that was started last of those that stand.
+
+        One that was started later and does not stand hides none: this device's clock may have been ahead.
+        """
+        own = self._records.get(case)
+        found = [] if own is None else [(own, self._run)]
+        found += [self._earlier[case]] if case in self._earlier else []
+        for record, run in sorted(found, key=lambda each: each[0].started_at, reverse=True):
+            if self._stands(record, run, follows_from):
+                self.again.pop(case, None)
+                return record
+        return None
 
 
 def _others(folder: Path, assignment: str, but: str) -> Iterator[Run]:
