@@ -19,7 +19,7 @@ from distributed.protocol.pickle import dumps
 from fault_project import wait_until
 
 from pytest_ngraph.cluster import answers, certs
-from pytest_ngraph.cluster.client.link import Link
+from pytest_ngraph.cluster.client.link import Link, NotHandedOver
 from pytest_ngraph.cluster.device import task
 from pytest_ngraph.cluster.resources import resource
 from pytest_ngraph.cluster.security import endpoint
@@ -115,6 +115,15 @@ def test_a_question_that_is_answered_by_a_pickle(link: Link, mark: Path) -> None
         link.ask(task.lacking, [str(mark)], of=red).result(60)
     assert link.ask(task.lacking, [str(mark)], of=xeon).result(60) == [str(mark)]
     assert not mark.exists()
+
+
+def test_a_device_that_keeps_its_result_does_not_break_the_connection(link: Link, mark: Path) -> None:
+    (kept,) = link.submit(task.measure, [{"kind": "keeps it", "mark": str(mark)}], resource(RED))
+    (honest,) = link.submit(task.measure, [{}], resource("xeon"))
+    wait_until(lambda: kept.status == honest.status == "finished")
+    with pytest.raises(NotHandedOver):
+        link.fetch([kept]).result(60)
+    assert "KeyError" in answers.read(link.fetch([honest]).result(60)[0])["failed"]
 
 
 def test_while_a_device_answers_nothing_others_work(link: Link, mark: Path) -> None:

@@ -6,14 +6,17 @@ import json
 from typing import Any
 
 import pytest
-from cluster.fake_dispatch import Way
+from cluster.fake_dispatch import Way, fails
 from cluster.remote_bench import Heard, bench
 from synthetic import case, measured
 
+from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.client.dispatch import Arrival
+from pytest_ngraph.cluster.client.remote import TRIES
 from pytest_ngraph.cluster.plain import NOT_READ
 
 ONE, TWO = case("identity"), case("identity", batch_size=2)
+LONG = "a" * 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,7 @@ ONE, TWO = case("identity"), case("identity", batch_size=2)
         (NOT_READ, "its answer cannot be read: Expecting value"),
         ("[1]", "its answer cannot be read: it is a list, not an object"),
         ('{"rows": 7}', "its records cannot be read"),
+        ('{"rows": [' + "{}," * answers.PARTS + "0]}", "its answer cannot be read: it has more than 5,000,000 parts"),
         ('{"rows": [[0, {}]]}', "its records cannot be read"),
         ('{"rows": [[99, {}]]}', "its records cannot be read: IndexError"),
         (json.dumps({"rows": [[0, measured(ONE, 0.1, cpu_percent="x").to_dict()]]}), "it sent no record, or one with"),
@@ -32,6 +36,7 @@ ONE, TWO = case("identity"), case("identity", batch_size=2)
         ('{"failed": ["odd"]}', "odd"),
         ('{"reserved": {"by": "anna@head", "left_s": Infinity}}', "it does not say for how long it is reserved"),
     ],
+    ids=lambda text: text[:40] if isinstance(text, str) else None,
 )
 def test_an_answer_that_makes_no_sense_fails_its_cases_and_names_the_device(answer: Any, reason: str) -> None:
     way = Way(lambda group: Arrival(group, answer))
@@ -53,6 +58,18 @@ def test_what_a_device_answers_moves_no_cursor() -> None:
     way.messages.append({"waiting": "\x1b[2J", "worker": ("\x07",)})
     list(bench(way, [ONE], heard=heard).run([ONE]))
     assert heard.waits == [r"\x1b[2J (('\\x07',))"]
+
+
+def test_what_a_device_answers_fills_no_terminal() -> None:
+    way, notes = Way(lambda group: Arrival(group, json.dumps({"refused": LONG, "machine": "xeon-2"}))), list[str]()
+    list(bench(way, [ONE], notes=notes).run([ONE]))
+    assert answers.SHOWN < len(notes[0]) < answers.SHOWN + 100
+    (record,) = bench(Way(lambda group: Arrival(group, json.dumps({"failed": LONG}))), [ONE]).run([ONE])
+    assert record.failure is not None
+    assert record.failure.message == f"device xeon: {LONG[: answers.SHOWN]}..."
+    (record,) = bench(Way(*[fails(ValueError(LONG))] * TRIES), [ONE]).run([ONE])
+    assert record.failure is not None
+    assert len(record.failure.message) < answers.SHOWN + 100
 
 
 def test_messages_that_make_no_sense_are_left_out() -> None:

@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import dask
 import pytest
 from distributed import Client, Worker, worker
+from tornado.httpclient import AsyncHTTPClient
 
-from pytest_ngraph.cluster import engine_settings
+from pytest_ngraph.cluster import engine_settings, scheduler
 from pytest_ngraph.cluster.resources import KEY, resource
 from pytest_ngraph.cluster.scheduler import Head
 
@@ -121,3 +123,45 @@ def test_of_a_finished_task_the_head_keeps_that_it_is_finished() -> None:
             assert prefix.nbytes_total == 0
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def test_a_device_that_always_says_it_is_busy_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Busy(Worker):
+        asked = 0
+
+        async def get_data(self, *_: Any, **others: Any) -> Any:
+            del others
+            self.asked += 1
+            return {"status": "busy"}
+
+    async def run() -> None:
+        async with (
+            head_with(Busy, nthreads=1, memory_limit=0) as (head, red),
+            Client(head.address, asynchronous=True, set_as_default=False) as client,
+        ):
+            assert isinstance(red, Busy)
+            done = client.submit(len, "ab", resources={resource("red"): 1}, pure=False)
+            while not done.done():
+                await asyncio.sleep(0.01)
+            asked: Any = client.scheduler
+            with pytest.raises(Exception):  # noqa: B017,PT011 (whatever the engine makes of it)
+                await asyncio.wait_for(asked.gather(keys=[done.key]), 5)
+            before = red.asked
+            await asyncio.sleep(0.5)
+            assert red.asked == before > 0
+
+    monkeypatch.setattr(scheduler, "HAND_OVER_S", 0.3)
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("path", ["/", "/status", "/metrics", "/info/main/workers.html", "/health"])
+def test_no_web_page_is_served(path: str) -> None:
+    async def run() -> list[int]:
+        with dask.config.set(engine_settings.SETTINGS):
+            async with head_with(Worker, nthreads=1, memory_limit=0) as (head, red):
+                servers: list[Any] = [head.http_server, red.http_server]
+                pages = [f"http://127.0.0.1:{server.port}{path}" for server in servers]
+                client = AsyncHTTPClient()
+                return [(await client.fetch(page, raise_error=False)).code for page in pages]
+
+    assert asyncio.run(run()) == [404, 404]

@@ -12,6 +12,12 @@ from distributed import Worker
 from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.wording import visible
 
+PARTS = 5_000_000
+"""The most lists and objects in an answer: one of three bytes takes a hundred in memory."""
+
+SHOWN = 10_000
+"""The most characters of what a device says that are shown and stored."""
+
 
 class Unreadable(NgraphError):
     """A device's answer that is not what was asked for."""
@@ -32,12 +38,20 @@ def read(text: Any) -> dict[str, Any]:
     try:
         if not isinstance(text, str):
             raise ValueError(f"it is no text, but {type(text).__name__}")
+        if text.count("[") + text.count("{") > PARTS:
+            raise ValueError(f"it has more than {PARTS:,} parts")
         answer = visible(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"its answer cannot be read: {error}") from None
     if not isinstance(answer, dict):
         raise Unreadable(f"its answer cannot be read: it is a {type(answer).__name__}, not an object")
     return answer
+
+
+def said(text: Any) -> str:
+    """Return a reason that a device gives, which may be anything, and of any length."""
+    whole = str(text)
+    return whole if len(whole) <= SHOWN else f"{whole[:SHOWN]}..."
 
 
 async def answer(function: Callable[..., Any], *arguments: Any, dask_worker: Worker) -> str:

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from distributed import Security, Worker
+from distributed import Security, Worker, get_worker
 
 from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.assignment import Task
@@ -56,10 +56,25 @@ def measure(data: dict[str, Any]) -> Any:
         raise Bomb(mark)
     if kind == "other case":
         return json.dumps({"rows": [[0, of_another_case(data)]]})
+    if kind == "keeps it":
+        _answer_oddly_once(get_worker())
+        return json.dumps({"stopped": True})
     if kind == "gigabyte":
         return bytes(300 * 2**20)
     time.sleep(given["seconds"])  # nothing
     return None
+
+
+def _answer_oddly_once(worker: Worker) -> None:
+    """Have a worker answer the next request for its results in a way that the engine does not know."""
+    honest = worker.handlers["get_data"]
+
+    async def odd(*_: Any, **others: Any) -> dict[str, str]:
+        del others
+        worker.handlers["get_data"] = honest
+        return {"status": "mine"}
+
+    worker.handlers["get_data"] = odd
 
 
 def of_another_case(data: dict[str, Any]) -> dict[str, Any]:

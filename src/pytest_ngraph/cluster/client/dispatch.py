@@ -222,9 +222,9 @@ class Dispatch:
         if any(self._pending.of(future) and future.status not in ("finished", "error") for future, _ in awaited):
             raise ConnectionError("a device left the cluster with its results")
 
-    def _fetched(self, future: Future[Any], answer: Any) -> None:
+    def _fetched(self, future: Future[Any], answer: Any, error: BaseException | None) -> None:
         if self._pending.of(future):
-            self._ready.append(Arrival(self._done(future), answer))
+            self._ready.append(Arrival(self._done(future), answer, error))
 
     def _done(self, future: Future[Any]) -> SentGroup:
         """Return the group of a future, and give up the future: else it is measured again if its device dies."""

@@ -39,6 +39,10 @@ def failure(answer: Answer) -> BaseException | None:
     return ConnectionError("the question was withdrawn") if answer.cancelled() else answer.exception()
 
 
+class NotHandedOver(Exception):
+    """A device that has results does not hand them over, or answers the head with something else."""
+
+
 class Link:
     """A connection to the scheduler. Methods that use it raise one of `LOST` once it is broken.
 
@@ -167,15 +171,21 @@ class Link:
         The client's own method would let requests of the same moment wait for each other's devices.
 
         Returns:
-            The results to come, as they arrived, or the exception: one of `LOST`.
+            The results to come, as they arrived, or the exception: one of `LOST`, and `NotHandedOver` if one of them
+            cannot be had.
         """
         client, keys = self._open, [future.key for future in futures]
 
         async def gather() -> list[Any]:
             scheduler: Any = client.scheduler
-            response = await scheduler.gather(keys=keys)
+            try:
+                response = await scheduler.gather(keys=keys)
+            except LOST:
+                raise
+            except Exception as error:  # the head fails where a device answers what the engine does not know
+                raise NotHandedOver(f"{type(error).__name__}: {error}") from None
             if response["status"] != "OK":
-                raise ConnectionError(f"the devices that had the results are gone: {response.get('keys', keys)}")
+                raise NotHandedOver("the device that had the result is gone, or does not hand it over")
             return [response["data"][key] for key in keys]
 
         return self._begin(client, gather(), ANSWER_S)
@@ -248,5 +258,5 @@ def _result(response: Any) -> Any:
     """Return the result in a device's response. Raises `NgraphError` if the function failed, or it cannot be read."""
     answer = answers.read(response.get("result") if isinstance(response, Mapping) else response)
     if "failed" in answer:
-        raise NgraphError(str(answer["failed"]))
+        raise NgraphError(answers.said(answer["failed"]))
     return answer.get("answer")

@@ -13,6 +13,7 @@ from pytest_ngraph.bench.work_order import WorkOrder
 from pytest_ngraph.case import Case
 from pytest_ngraph.cluster import answers
 from pytest_ngraph.cluster.client.dispatch import Arrival, Dispatch
+from pytest_ngraph.cluster.client.link import NotHandedOver
 from pytest_ngraph.cluster.client.sent_groups import SentGroup, SentGroups
 from pytest_ngraph.cluster.client.turns import Turns
 from pytest_ngraph.errors import DeviceAway, NgraphError, StoreError
@@ -121,13 +122,13 @@ class RemoteBench:
             if "rows" in answer:
                 return self._found(group, answer)
             if "failed" in answer:
-                raise NgraphError(str(answer["failed"]))
+                raise NgraphError(answers.said(answer["failed"]))
             if "reserved" in answer:
                 self._work.progress.waiting(_reserved(group.device, answer["reserved"]))
                 self._turns.put_back(group)
                 return []
             if "refused" in answer:
-                self._refused(group, str(answer.get("machine", "")), str(answer["refused"]))
+                self._refused(group, str(answer.get("machine", "")), answers.said(answer["refused"]))
                 return []
             group.tries += 1
             if group.tries < TRIES:
@@ -149,7 +150,9 @@ class RemoteBench:
         """Return the records of a group, and failed ones for cases without. Raises `NgraphError` for other rows."""
         try:
             read = [self._sent_groups.record(group, place, data) for place, data in answer["rows"]]
-            again = [(group.cases[place], str(reason)) for place, reason in answer.get("again", ())]
+            again = [(group.cases[place], answers.said(reason)) for place, reason in answer.get("again", ())]
+            if len({record.case for record in read}) < len(read):
+                raise ValueError("it sent two records of one case")
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise answers.Unreadable(f"its records cannot be read: {type(error).__name__}: {error}") from None
         self._progressed(group.device)
@@ -218,7 +221,7 @@ def _reserved(device: str, reservation: Any) -> str:
     """Return in words who a device is reserved for."""
     try:
         left = timedelta(seconds=round(reservation["left_s"]))
-        return f"{device} is reserved for {reservation['by']} for another {left}"
+        return f"{device} is reserved for {answers.said(reservation['by'])} for another {left}"
     except (LookupError, TypeError, ValueError, ArithmeticError):
         raise answers.Unreadable("its answer cannot be read: it does not say for how long it is reserved") from None
 
@@ -228,8 +231,10 @@ def _problem(group: SentGroup, error: BaseException | None) -> tuple[FailureKind
     where = f"device {group.device}"
     if isinstance(error, KilledWorker):
         return "crashed", f"{where} left the cluster again and again while it had this group"
-    if error is not None:  # `task.measure` answers whatever happens, so that this is another program
-        return "raised", f"{where} raised in place of an answer: {visible(str(error))}"
+    if error is not None:  # `task.measure` answers whatever happens: what raises is another program
+        is_kept = isinstance(error, NotHandedOver)
+        did = f"did not hand over what it measured, {TRIES} times" if is_kept else "raised in place of an answer"
+        return "raised", f"{where} {did}: {answers.said(visible(str(error)))}"
     if group.undelivered:
         return "raised", (
             f"the project could not be sent to {where}, which asked for it {TRIES} times: {group.undelivered}. See "
