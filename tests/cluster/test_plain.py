@@ -12,7 +12,8 @@ from distributed.core import clean_exception, error_message
 from distributed.protocol.core import dumps
 from distributed.protocol.serialize import Serialized, ToPickle, to_serialize
 
-from pytest_ngraph.cluster.plain import NOT_READ, decode
+from pytest_ngraph.cluster.guard import CLIENT_PLAIN_BYTES, PLAIN_BYTES
+from pytest_ngraph.cluster.plain import NOT_READ, TOO_MUCH, decode
 
 
 class Bomb:
@@ -36,7 +37,7 @@ def mark(tmp_path: Path) -> Path:
 
 def received(message: Any, **how: Any) -> Any:
     """Return what a client makes of a message."""
-    return decode(dumps(message, **how), pass_on=False)
+    return decode(dumps(message, **how), pass_on=False, plain_bytes=CLIENT_PLAIN_BYTES)
 
 
 def test_plain_data_arrive(mark: Path) -> None:
@@ -98,7 +99,7 @@ def test_an_exception_arrives_as_its_text() -> None:
 
 def test_who_passes_on_reads_nothing(mark: Path) -> None:
     frames = dumps({"data": to_serialize(Bomb(mark)), "text": ToPickle(Bomb(mark))})
-    passed = decode(frames, pass_on=True)
+    passed = decode(frames, pass_on=True, plain_bytes=PLAIN_BYTES)
     assert isinstance(passed["data"], Serialized)
     assert passed["text"] == NOT_READ
     assert received(passed) == {"data": NOT_READ, "text": NOT_READ}
@@ -108,4 +109,30 @@ def test_who_passes_on_reads_nothing(mark: Path) -> None:
 @pytest.mark.parametrize("frames", [[b""], [b"\xc1"], [], [b"\x81\xae__Serialized__\x05"], [b"\x91" * 3000]])
 def test_what_is_no_message_is_a_value_error(frames: list[bytes]) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 (whatever its text)
-        decode(frames, pass_on=False)
+        decode(frames, pass_on=False, plain_bytes=PLAIN_BYTES)
+
+
+EMPTY = b"\x80"
+"""An empty object in msgpack: a byte that becomes 64."""
+
+
+def test_what_would_take_too_much_memory_is_no_message() -> None:
+    """Neither at once, nor in the descriptions of its parts, of which each may be named again and again."""
+    frames = dumps({"data": to_serialize("text")}, serializers=("msgpack",))
+    assert isinstance(decode(frames, pass_on=True, plain_bytes=1000)["data"], Serialized)
+    array = b"\xdc" + (2000).to_bytes(2, "big") + EMPTY * 2000
+    small = b"\xdc" + (200).to_bytes(2, "big") + EMPTY * 200
+    described = b"\x82\xaenum-sub-frames\x01\xa1x"
+    assert decode([frames[0], described + small, b""], pass_on=True, plain_bytes=1000)
+    for hostile in ([array], [frames[0], described + array, b""], [b"\x98" + frames[0] * 8, described + small, b""]):
+        with pytest.raises(ValueError, match=TOO_MUCH):
+            decode(hostile, pass_on=True, plain_bytes=1000)
+
+
+def test_of_what_a_device_sends_to_a_client_only_a_text_may_be_long() -> None:
+    long, honest = "x" * 2000, to_serialize("text")
+    array = b"\xdc" + (2000).to_bytes(2, "big") + EMPTY * 2000
+    odd = Serialized({"serializer": "msgpack"}, [array])
+    nested = {"odd": odd, "long": to_serialize(long), "honest": honest}
+    frames = dumps(nested, serializers=("msgpack",))
+    assert decode(frames, pass_on=False, plain_bytes=1000) == {"odd": NOT_READ, "long": long, "honest": "text"}

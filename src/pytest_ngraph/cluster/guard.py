@@ -13,6 +13,8 @@ LIMIT_BYTES = 256 * 2**20
 """The most that one message to the head may have, unless its sender may submit."""
 CLIENT_LIMIT_BYTES = 2**30
 """The most that one message to a client may have: the head sends the answers of several devices at once."""
+PLAIN_BYTES, CLIENT_PLAIN_BYTES = 2**22, 2**26
+"""The most of it that may be no long text, which takes many times as much memory: at the head, and at a client."""
 REPORT_BYTES = 2**18
 """The most that a device's registration, or a heartbeat, may have: each client is sent those of all devices."""
 BOTH = frozenset({"identity", "ping", "close", "close-stream"})
@@ -47,12 +49,14 @@ class Guard:
 
     Attributes:
         limit_bytes: the most that a message of a peer that is not trusted may have.
+        plain_bytes: the most of it that may be no long text.
     """
 
     def __init__(self, part: Role, revoked: Revoked | None, say: Callable[[str], None] = lambda line: None) -> None:
         self.part = part
         self.say = say
         self.limit_bytes = LIMIT_BYTES if part == "head" else CLIENT_LIMIT_BYTES
+        self.plain_bytes = PLAIN_BYTES if part == "head" else CLIENT_PLAIN_BYTES
         self._revoked = revoked
         self._registry = Registry()
         self._expelled: dict[int, str] = {}

@@ -103,7 +103,7 @@ class _Guarded:
         assert self.guard is not None
         try:
             frames = await self._frames(self.guard.limit_bytes)
-            message = decode(frames, pass_on=self.guard.part == "head")
+            message = decode(frames, pass_on=self.guard.part == "head", plain_bytes=self.guard.plain_bytes)
             _check_size(sum(map(len, frames)), self.guard.limit_of(message))
             return message
         except (ValueError, struct.error) as error:

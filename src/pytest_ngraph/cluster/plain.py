@@ -7,7 +7,7 @@ nor bytes in a message: where one was, there is a text that says so. No handler 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgpack
@@ -16,24 +16,38 @@ from distributed.protocol.utils import msgpack_opts
 
 NOT_READ = "(not read: it is not plain data)"
 """Stands for each part of a message that is pickled, compressed or raw bytes."""
+TOO_MUCH = "too much of it is no long text"
+TEXT = (*range(0xA0, 0xC0), 0xD9, 0xDA, 0xDB)
+"""How a text begins in msgpack."""
 PLAIN = ("msgpack",)
 """The engine's formats that cannot run code when they are read."""
 
 
-def decode(frames: Sequence[Any], *, pass_on: bool) -> Any:
+def decode(frames: Sequence[Any], *, pass_on: bool, plain_bytes: int) -> Any:
     """Return a message without running anything that it contains.
 
     Args:
         frames: the message, as `distributed.protocol.dumps` returns it.
         pass_on: leave parts that are serialized as they are, unread, for whoever they are passed on to.
+        plain_bytes: the most that may be unpacked, besides long texts: an object of one byte takes up to 64 in memory.
 
     Raises:
-        ValueError: it is no message.
+        ValueError: it is no message, or too much of it would be unpacked. Of parts that were passed on, only those are
+            not read.
     """
+    left = plain_bytes
+
+    def fits(parts: Sequence[Any]) -> bool:
+        nonlocal left
+        size = sum(map(len, parts))
+        if size > left:
+            return False
+        left -= size
+        return True
 
     def found(data: dict[Any, Any]) -> Any:
         if "__Serialized__" in data and data["__Serialized__"] is not True:
-            return _part(frames, data["__Serialized__"], pass_on=pass_on)
+            return _part(frames, data["__Serialized__"], fits, pass_on=pass_on)
         if "__Pickled__" in data or "__Serialized__" in data:
             return NOT_READ
         if "__Set__" in data:
@@ -43,17 +57,25 @@ def decode(frames: Sequence[Any], *, pass_on: bool) -> Any:
         return data
 
     try:
+        if not fits(frames[:1]):
+            raise ValueError(TOO_MUCH)
         return _without_bytes(_unpacked(frames[0], found))
     except (TypeError, LookupError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
-def _part(frames: Sequence[Any], place: int, *, pass_on: bool) -> Any:
+def _part(frames: Sequence[Any], place: int, fits: Callable[[Sequence[Any]], bool], *, pass_on: bool) -> Any:
+    if not fits([frames[place]]):
+        if pass_on:
+            raise ValueError(TOO_MUCH)
+        return NOT_READ
     header = _unpacked(frames[place], lambda data: data)
     parts = list(frames[place + 1 : place + 1 + header["num-sub-frames"]])
     if pass_on:
         return Serialized(header, parts)
     if any(header.get("compression") or ()):  # it may expand to any size
+        return NOT_READ
+    if not (parts and len(parts[0]) and parts[0][0] in TEXT) and not fits(parts):
         return NOT_READ
     try:
         return merge_and_deserialize(header, parts, deserializers=PLAIN)
