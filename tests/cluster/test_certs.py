@@ -3,12 +3,14 @@ from __future__ import annotations
 import datetime
 import os
 import re
+import resource
 import shutil
 import stat
 from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from pytest_ngraph.cluster import certificate, certs
 from pytest_ngraph.cluster.issued import INDEX
@@ -164,6 +166,40 @@ def test_on_a_full_disk_nothing_is_issued_and_the_index_stays_readable(
     assert not (tmp_path / "nano.pem").exists()
     certs.issue(tmp_path, ["nano"], ["measure"])
     assert [len(certs.revoke(tmp_path, [name]).certificates) for name in ("orin", "nano")] == [1, 1]
+
+
+def test_on_a_full_disk_the_certificate_and_key_of_before_are_still_there(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != INDEX}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (400, limits[1]))  # there is room for a line of the index
+    try:
+        with pytest.raises(UsageError, match="cannot write certificates into"):
+            certs.issue(tmp_path, ["orin"], ["measure"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.name != INDEX} == before
+
+
+def test_no_certificate_is_written_where_a_key_is(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    key = (tmp_path / "orin-key.pem").read_bytes()
+    with pytest.raises(UsageError, match=r"'orin-key' cannot have a certificate: .*of the key of 'orin'"):
+        certs.issue(tmp_path, ["nano", "orin-key"], ["measure"])
+    assert (tmp_path / "orin-key.pem").read_bytes() == key
+    assert not (tmp_path / "nano.pem").exists()
+
+
+def test_how_long_certificates_are_valid_and_what_keys_they_have(tmp_path: Path) -> None:
+    certs.issue(tmp_path, ["orin"], ["measure"])
+    days = {}
+    for name in ("ca", "orin"):
+        found = read(tmp_path / f"{name}.pem")
+        days[name] = (found.not_valid_after_utc - datetime.datetime.now(datetime.timezone.utc)).days + 1
+        key = found.public_key()
+        assert isinstance(key, ec.EllipticCurvePublicKey)
+        assert key.curve.name == "secp256r1", "which is P-256"
+    assert days == {"ca": 10 * 365, "orin": 2 * 365}
 
 
 def test_an_index_that_cannot_be_read_is_one_message(tmp_path: Path) -> None:

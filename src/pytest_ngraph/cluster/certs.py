@@ -23,6 +23,8 @@ from pytest_ngraph.cluster.roles import Role
 from pytest_ngraph.errors import UsageError
 
 CA, CA_KEY = "ca.pem", "ca-key.pem"
+KEY_OF = "-key"
+"""What the name of a key's file adds to that of its certificate."""
 AUTHORITY_DAYS = 3650
 CERTIFICATE_DAYS = 730
 BOTH_ENDS = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH)
@@ -59,6 +61,11 @@ def issue(folder: Path, names: Sequence[str], roles: Sequence[Role], passphrase:
     """
     for name in names:
         _check_name(name)
+        if name.endswith(KEY_OF):
+            raise UsageError(
+                f"{name!r} cannot have a certificate: its file would be that of the key of "
+                f"{name.removesuffix(KEY_OF)!r}. Give another name."
+            )
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = [] if (folder / CA).exists() else _make_authority(folder, passphrase)
@@ -157,7 +164,7 @@ class _Authority:
         )
         for each in (*self._before(name), issued.of(name, certificate)):
             issued.note(self._folder, each)
-        return _write(self._folder, f"{name}.pem", f"{name}-key.pem", certificate, key)
+        return _write(self._folder, f"{name}.pem", f"{name}{KEY_OF}.pem", certificate, key)
 
     def _before(self, name: str) -> list[Issued]:
         """Return the certificate that is replaced, if an earlier version has issued it and so has not noted it."""
@@ -215,12 +222,21 @@ def _write(
     key: ec.EllipticCurvePrivateKey,
     passphrase: bytes | None = None,
 ) -> list[Path]:
-    (folder / name).write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    (folder / key_name).unlink(missing_ok=True)  # an existing file may be readable by others
-    descriptor = os.open(folder / key_name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(_pem(key, passphrase))
-    return [folder / name, folder / key_name]
+    """Write both files, or leave those of before: on a full disk they are still valid."""
+    written = [folder / name, folder / key_name]
+    new = [path.with_suffix(".new") for path in written]
+    try:
+        new[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+        new[1].unlink(missing_ok=True)  # an existing file may be readable by others
+        descriptor = os.open(new[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_pem(key, passphrase))
+        for place, path in zip(written, new, strict=True):
+            path.replace(place)
+    finally:
+        for path in new:
+            path.unlink(missing_ok=True)
+    return written
 
 
 def _replace(path: Path, content: bytes) -> None:
