@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -77,6 +78,12 @@ def test_health_is_listed_in_words() -> None:
     assert refuses == "  refuses to measure: 91 °C, more than 85 °C"
 
 
+@pytest.mark.parametrize(("skew_s", "said"), [(4.9, ""), (5.1, ", its clock is 5 s ahead")])
+def test_a_clock_that_is_off_by_a_little_is_not_worth_a_word(skew_s: float, said: str) -> None:
+    seen = fleet.health_lines(dataclasses.replace(ORIN, clock_skew_s=skew_s))[-1]
+    assert seen.partition(",")[1] + seen.partition(",")[2] == said
+
+
 def test_devices_are_chosen_by_their_name_or_their_pools() -> None:
     other = dataclasses.replace(ORIN, name="orin-2")
     assert fleet.chosen([ORIN, other], ["orin"]) == [ORIN, other]
@@ -138,6 +145,16 @@ def test_a_device_that_fails_hides_no_other(capsys: pytest.CaptureFixture[str]) 
     assert ran(link, "release", "orin") == 1
     assert capsys.readouterr().out.splitlines() == ["orin-1 is not reserved", *others, "orin-4 is not reserved"]
     assert ran(Fleet(None, None), "release", "orin") == 0
+
+
+def test_until_when_others_have_reserved_a_device_whose_clock_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    class Ahead(Fleet):
+        def present(self) -> list[JoinedDevice]:
+            return [dataclasses.replace(each, clock_skew_s=3600.0) for each in super().present()]
+
+    until = time.mktime((2026, 11, 29, 12, 30, 0, 0, 0, -1))
+    assert ran(Ahead({"by": "ben@head", "until": until + 3600.0}), "reserve", "orin", "--for=2h") == 1
+    assert capsys.readouterr().out == "orin-1 is reserved for ben@head until 2026-11-29 12:30\n"
 
 
 def test_metrics_in_a_file_can_be_read_by_their_collector(tmp_path: Path) -> None:

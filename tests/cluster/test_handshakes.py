@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import datetime
 import socket
 import ssl
 import threading
@@ -125,6 +126,17 @@ def test_a_certificate_that_expired_while_a_head_ran_is_renewed_and_the_head_res
     with head_with(heads, ours) as address, pytest.raises(UsageError) as refused:
         probe(endpoint(address, ours))
     assert "has expired. Issue a new one (pytest-ngraph cluster certs) and restart the scheduler" in str(refused.value)
+    assert CERTIFICATES not in str(refused.value)
+
+
+def test_a_board_whose_clock_begins_in_1970_is_asked_to_set_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the certificate begins tomorrow: it is as if the clock were behind."""
+    ours, heads = credentials_of(issued(tmp_path)), credentials_of(tmp_path, "head")
+    monkeypatch.setattr(certs, "CLOCKS_DIFFER", -datetime.timedelta(days=1))
+    certs.issue(tmp_path, ["head"], ["head"])
+    with head_with(heads, ours) as address, pytest.raises(UsageError) as refused:
+        probe(endpoint(address, ours))
+    assert "is not valid yet by this machine's clock, which says 20" in str(refused.value)
     assert CERTIFICATES not in str(refused.value)
 
 

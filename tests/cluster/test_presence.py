@@ -90,6 +90,33 @@ def test_a_device_reports_the_power_limit_of_now(monkeypatch: pytest.MonkeyPatch
     assert len({each["environment"]["fingerprint"] for each in reports}) == 2
 
 
+@pytest.mark.parametrize(
+    ("now", "state"),
+    [
+        ({}, "free"),
+        ({"measuring": True}, "measured locally"),
+        ({"refuses": "91 °C, more than 85 °C"}, "refuses"),
+        ({"reserved": {"by": "anna@head", "until": 200.0}}, "reserved"),
+        ({"draining": True, "measuring": True, "refuses": "91 °C"}, "draining"),
+    ],
+)
+def test_the_state_of_a_device_is_said_in_words(now: dict[str, Any], state: str) -> None:
+    found, _ = present(cluster(now, xeon=introduction("xeon"), orin=introduction("orin")))
+    assert {device.name: device.state for device in found} == {
+        "orin": state,
+        "xeon": "draining" if state == "draining" else "busy",
+    }
+
+
+def test_a_reservation_ends_by_the_clock_of_the_scheduler() -> None:
+    """The device's own clock is an hour ahead."""
+    now = {"time": 100.0 + 3600.0, "reserved": {"by": "anna@head", "until": 100.0 + 3600.0 + 7200.0}}
+    (found,), _ = present(cluster(now, xeon=introduction("xeon")))
+    assert (found.clock_skew_s, found.reserved_by, found.reserved_until) == (3600.0, "anna@head", 100.0 + 7200.0)
+    (free,), _ = present(cluster({"time": 3700.0}, xeon=introduction("xeon")))
+    assert (free.reserved_by, free.reserved_until) == ("", 0.0)
+
+
 def test_what_a_device_says_moves_no_cursor() -> None:
     sly = "\x1b]52;c;eA==\x07"
     report = introduction(sly) | {"compilers": {"tvm": f"missing\r{sly}", sly: ""}, "engine": sly}

@@ -112,14 +112,21 @@ def _reserve(parsed: argparse.Namespace, connect: Connect) -> int:
         answers = link.run(reserve, link.user, parsed.seconds, on=[device.address for device in devices])
     own = {"by": link.user, "until": time.time() + parsed.seconds}
     for device in devices:
-        print(f"{device.name} {outcome(device, answers, _reserved(answers.get(device.address) or own))}")
+        other = answers.get(device.address)
+        said = _reserved(other, device.clock_skew_s) if other else _reserved(own)
+        print(f"{device.name} {outcome(device, answers, said)}")
     return int(any(answers.get(device.address, own) for device in devices))
 
 
-def _reserved(found: Any) -> str:
-    """Return in words who a device is reserved for. It may answer anything."""
+def _reserved(found: Any, skew_s: float = 0.0) -> str:
+    """Return in words who a device is reserved for. It may answer anything.
+
+    Args:
+        found: the reservation as data.
+        skew_s: how far the clock that it was made by is ahead.
+    """
     try:
-        return f"is reserved for {found['by']} until {_minute(found['until'])}"
+        return f"is reserved for {found['by']} until {_minute(found['until'] - skew_s)}"
     except (LookupError, TypeError, ValueError, ArithmeticError, OSError):
         return f"answers what cannot be read: {repr(found)[:SHOWN]}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import time
 
 from distributed import Client
 
@@ -13,8 +14,8 @@ from pytest_ngraph.cluster.versions import HERE, of_scheduler
 from pytest_ngraph.errors import UsageError
 
 TIMEOUT_S = 10.0
-HAS_EXPIRED = 10
-"""`X509_V_ERR_CERT_HAS_EXPIRED` of OpenSSL."""
+NOT_YET_VALID, HAS_EXPIRED = 9, 10
+"""`X509_V_ERR_CERT_NOT_YET_VALID` and `X509_V_ERR_CERT_HAS_EXPIRED` of OpenSSL."""
 CERTIFICATES = "Its certificate and yours have to come from one folder of pytest-ngraph cluster certs."
 
 
@@ -65,6 +66,12 @@ def probe(endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> str:
             f"nothing listens at {at}. Start the scheduler there: pytest-ngraph cluster scheduler."
         ) from None
     except ssl.SSLCertVerificationError as error:
+        if error.verify_code == NOT_YET_VALID:
+            raise UsageError(
+                f"the certificate of the scheduler at {at} is not valid yet by this machine's clock, which says "
+                f"{time.strftime('%Y-%m-%d %H:%M')}. If that is wrong, set it: a board without a battery for its clock "
+                "may begin in 1970."
+            ) from None
         if error.verify_code == HAS_EXPIRED:
             raise UsageError(
                 f"the certificate of the scheduler at {at} has expired. Issue a new one "

@@ -41,7 +41,7 @@ class JoinedDevice:
         clock_skew_s: how far its clock is ahead of the scheduler's, and how long its last message took.
         refuses: why it would refuse to measure; empty if it would not.
         reserved_by: who it is reserved for; empty for nobody.
-        reserved_until: until when, in seconds since 1970.
+        reserved_until: until when, in seconds since 1970, by the scheduler's clock.
     """
 
     name: str
@@ -116,6 +116,7 @@ def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDev
     reported = visible(worker[KEY])
     now = visible(worker["metrics"].get(KEY, {}))
     reserved = now.get("reserved") or {}
+    skew_s = _moment(now.get("time", worker["last_seen"])) - worker["last_seen"]
     return JoinedDevice(
         name=visible(str(worker["name"])),
         pool=str(reported["pool"]),
@@ -127,10 +128,10 @@ def _device(address: str, worker: Mapping[str, Any], *, busy: bool) -> JoinedDev
         last_seen=worker["last_seen"],
         engine=str(reported.get("engine", "")),
         health=Health.from_dict(now.get("health", {})),
-        clock_skew_s=_moment(now.get("time", worker["last_seen"])) - worker["last_seen"],
+        clock_skew_s=skew_s,
         refuses=str(now.get("refuses", "")),
         reserved_by=str(reserved.get("by", "")),
-        reserved_until=_moment(reserved.get("until", 0.0)),
+        reserved_until=_moment(_moment(reserved["until"]) - skew_s) if "until" in reserved else 0.0,
     )
 
 
