@@ -113,8 +113,8 @@ def test_who_has_is_answered_by_key(head: Guard) -> None:
 def test_an_address_belongs_to_who_has_registered_it_until_that_is_gone(head: Guard) -> None:
     there = [True]
     device(head, GOOD, ADDRESS, is_open=lambda: there[0])
-    assert not allowed(head, BAD, op="register-worker", address=ADDRESS)
-    assert allowed(head, GOOD, op="register-worker", address=ADDRESS), "the head says that it is there already"
+    assert not allowed(head, BAD, op="register-worker", name="bad", address=ADDRESS)
+    assert allowed(head, GOOD, op="register-worker", name="good", address=ADDRESS), "the head says that it is there"
     there[0] = False
     device(head, BAD, ADDRESS)
     assert not allowed(head, GOOD, op="unregister", address=ADDRESS)
@@ -142,9 +142,17 @@ def test_a_certificate_is_for_so_many_devices_at_a_time(head: Guard) -> None:
     assert allowed(head, BAD, **joins)
 
 
+@pytest.mark.parametrize("name", [7, None, "", "-x", "xeon\x1b[2J", "xeon\n", "xe\u200eon", "x on", ["xeon"]], ids=repr)
+def test_a_device_has_a_name_that_looks_like_no_other(head: Guard, name: Any) -> None:
+    """The engine takes 7 and "7" for two; and two that look the same would be one in a file of metrics."""
+    joins: dict[str, Any] = {"op": "register-worker", "address": ELSEWHERE}
+    assert not allowed(head, BAD, **joins, name=name)
+    assert allowed(head, BAD, **joins, name="7.orin_A-b")
+
+
 def test_a_connection_is_of_one_worker(head: Guard) -> None:
     standing = device(head, BAD, ELSEWHERE)
-    assert not allowed(head, BAD, standing, op="register-worker", address="tls://10.0.0.9:1")
+    assert not allowed(head, BAD, standing, op="register-worker", name="bad", address="tls://10.0.0.9:1")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from contextlib import AbstractContextManager, closing
 from functools import partial
@@ -17,6 +16,7 @@ from pytest_ngraph.cluster import check_libraries
 from pytest_ngraph.cluster.audit import user_name
 from pytest_ngraph.cluster.device.folder import DeviceFolder, default_folder
 from pytest_ngraph.cluster.device.unit import unit
+from pytest_ngraph.cluster.resources import is_name
 from pytest_ngraph.system.files import make_private, user_folder
 from pytest_ngraph.system.installed import LIBRARIES
 
@@ -167,6 +167,6 @@ def _unit(parsed: argparse.Namespace, folder: Path, address: str) -> str:
 
 
 def _name(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text):
+    if not is_name(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a name: use letters, digits, '.', '_' and '-'")
     return text

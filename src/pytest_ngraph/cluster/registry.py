@@ -12,7 +12,7 @@ from typing import Any
 
 from distributed.comm.addressing import get_address_host, resolve_address
 
-from pytest_ngraph.cluster.resources import are_its_own
+from pytest_ngraph.cluster.resources import are_its_own, is_name
 from pytest_ngraph.cluster.roles import Peer
 
 REGISTERS = {"register-worker": "address", "register-client": "client"}
@@ -94,7 +94,7 @@ class Registry:
             addresses += workers
         if operation == "who_has" and not isinstance(message.get("keys"), (list, tuple, set)):
             return False  # the engine would list all
-        if operation == "register-worker" and (standing.worker or "://" in str(message.get("name"))):
+        if operation == "register-worker" and (standing.worker or not is_name(message.get("name"))):
             return False
         if operation == "register-worker" and self._devices_of(peer) >= DEVICES:
             return False

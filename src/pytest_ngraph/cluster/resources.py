@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 KEY = "ngraph"
 """Name under which a device's worker reports about itself, and keeps what its tasks need."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""Names of devices. No two of them look the same."""
+
+
+def is_name(name: Any) -> bool:
+    """Return whether this can be the name of a device."""
+    return isinstance(name, str) and NAME.fullmatch(name) is not None
 
 
 def resource(device: str) -> str:
