@@ -107,6 +107,12 @@ def test_a_token_is_found_wherever_it_is_in_a_text(tmp_path: Path, padding: int)
     assert pack(tmp_path).left_out == {"upload.log": "it holds a GitHub token"}
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_token_is_found_in_text_as_windows_writes_it(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "token.txt").write_bytes(f"\ufeff{'x ' * 2**20}\nghp_{'a' * 36}\n".encode(encoding))
+    assert pack(tmp_path).left_out == {"token.txt": "it holds a GitHub token"}
+
+
 def test_data_are_looked_at_in_part_alone(tmp_path: Path) -> None:
     """Bytes at random may look like a token, the more of them there are."""
     (tmp_path / "weights.bin").write_bytes(bytes(2 * 2**20) + f"\nghp_{'a' * 36}\n".encode())

@@ -6,6 +6,7 @@ which issuers mark their tokens, as in the rules of gitleaks (github.com/gitleak
 
 from __future__ import annotations
 
+import codecs
 import re
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -35,6 +36,8 @@ TOKENS = {
 }
 START_BYTES = 2**20
 """The part of a file that is always looked at; of text, which has no zero byte there, it is all."""
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How text begins that some programs of Windows write."""
 
 _TOKENS = {what: re.compile(pattern.encode()) for what, pattern in TOKENS.items()}
 _CANDIDATES = {what: re.compile(pattern.removeprefix(r"\b").encode()) for what, pattern in TOKENS.items()}
@@ -56,7 +59,9 @@ def by_content(path: Path) -> str:
     """Return what secret a file holds; empty if none is found. Raises `OSError`."""
     with path.open("rb") as file:
         content = file.read(START_BYTES)
-        if b"\0" not in content:
+        if content.startswith(UTF_16):
+            content = (content + file.read()).decode("utf-16", "replace").encode()
+        elif b"\0" not in content:
             content += file.read()
     return next((what for what in TOKENS if _holds(what, content)), "")
 

@@ -50,7 +50,7 @@ def left_out(packed: Packed, of: str = "") -> str:
         packed: the archive.
         of: the base whose archive it is; empty for the project's.
     """
-    named = wording.listed([f"{name} ({reason})" for name, reason in packed.left_out.items()], MANY)
+    named = wording.listed([f"{_shown(name)} ({reason})" for name, reason in packed.left_out.items()], MANY)
     return (
         f"not sent to devices{f', of {of}' if of else ''}, since they look like secrets: {named}. One that the "
         "benchmarks need is sent if --ngraph-send (ngraph_send) names it in full"
@@ -58,11 +58,16 @@ def left_out(packed: Packed, of: str = "") -> str:
 
 
 def _lines(what: str, packed: Packed) -> list[str]:
-    lines = [f"{size:>12,}  {name}" for name, size in packed.sizes.items()]
-    lines += [f"    not sent  {name}: {reason}" for name, reason in packed.left_out.items()]
+    lines = [f"{size:>12,}  {_shown(name)}" for name, size in packed.sizes.items()]
+    lines += [f"    not sent  {_shown(name)}: {reason}" for name, reason in packed.left_out.items()]
     size = sum(packed.sizes.values())
     lines.append(
         f"{what} would be sent to devices: {wording.counted(len(packed.sizes), 'file')}, {size / 2**20:.1f} MiB, "
         f"{len(packed.content) / 2**20:.1f} MiB compressed, digest {packed.digest[:12]}"
     )
     return lines
+
+
+def _shown(name: str) -> str:
+    """Return a file's name on one line. It may have any bytes but zeros, also such as no terminal can print."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in name)
