@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from cluster.devices import ORIN
 
-from pytest_ngraph.cli import main
+from pytest_ngraph.cli import device, main
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +63,17 @@ def test_a_unit_of_a_user_without_a_name_has_the_number(
     command = ["device", "start", "--name=orin", "--scheduler=localhost", f"--folder={tmp_path}", "--insecure"]
     assert main([*command, "--print-unit"]) == 0
     assert "\nUser=12345\n" in capsys.readouterr().out
+
+
+def test_what_is_listed_of_a_device() -> None:
+    """The last word of the first line is the fingerprint, by which results can be compared."""
+    lacking = 'tvm needs tvm, which is not installed: pip install "pytest-ngraph[tvm]"'
+    orin = dataclasses.replace(ORIN, state="refuses", compilers={"identity": "", "tvm": lacking})
+    first, machine, *others = device._lines(orin)
+    assert first.split() == ["orin-1", "of", "orin", "refuses", orin.address, ORIN.environment["fingerprint"]]
+    assert ORIN.environment["architecture"] in machine
+    assert f"python {ORIN.environment['python']}" in others[-3]
+    assert others[-2:] == ["  compilers: identity", f"    {lacking}"]
 
 
 def test_plain_text_beyond_this_machine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

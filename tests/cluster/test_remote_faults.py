@@ -61,6 +61,8 @@ def test_an_interrupted_client_leaves_nothing_that_measures(red: Cluster, projec
     status, printed = finished(run)
     assert status == 2, printed
     assert_nothing_left(red)
+    kept = [path.relative_to(red.home("red")).parts[0] for path in red.home("red").rglob("*") if path.is_file()]
+    assert set(kept) <= {"store", "scratch", "audit.jsonl"}, "records stay, the project does not"
     assert len(measured_on(red, "red")) < CASES
     status, printed = project.run("--ngraph-resume")
     assert status == 0, printed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import ssl
 import stat
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,6 +123,16 @@ def test_certificates_encrypt(authority: Path) -> None:
         assert (found.address, found.host, found.port) == ("tls://head:8786", "head", 8786)
         assert found.security.require_encryption
         assert found.holder == NAME
+
+
+def test_how_connections_are_encrypted(authority: Path) -> None:
+    """Host names are not checked: the role is."""
+    security = endpoint("head", credentials_of(authority)).security
+    for arguments in (security.get_connection_args("client"), security.get_listen_args("scheduler")):
+        context: ssl.SSLContext = arguments["ssl_context"]
+        assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
+        assert context.verify_mode == ssl.CERT_REQUIRED
+        assert not context.check_hostname
 
 
 def test_certificates_and_address_have_to_fit(authority: Path) -> None:

@@ -69,6 +69,21 @@ def test_what_is_finished_was_planned(pytester: pytest.Pytester) -> None:
     session.close()
 
 
+def test_the_end_of_a_run_says_what_devices_measured_again_and_why(pytester: pytest.Pytester) -> None:
+    class Again(Instant):
+        def open(self, work: WorkOrder) -> Measurer:  # type: ignore[override]
+            for each in (EAGER, TVM):
+                work.measured_again(each, "weights.pt changed")
+            return super().open(work)
+
+    session, _ = begun(pytester, Again())
+    session.record_of(TVM)
+    ended = session.conclude(whole=True)
+    assert ended is not None
+    assert "2 cases measured again on device xeon: weights.pt changed." in ended.notes
+    session.close()
+
+
 def test_a_device_that_is_gone_cuts_the_session_short(pytester: pytest.Pytester) -> None:
     session, _ = begun(pytester, Instant(away=True))
     assert not session.is_cut_short

@@ -48,6 +48,23 @@ class Mixed(Broken):
         return [ORIN, dataclasses.replace(ORIN, name="nano", pool="nano", machine=machine, environment=late)]
 
 
+class Elsewhere(Broken):
+    """A link to a device with another Python and other libraries than this machine."""
+
+    def present(self) -> list[JoinedDevice]:
+        return [dataclasses.replace(ORIN, environment={**ORIN.environment, "python": "3.10.1", "torch": "2.0.0"})]
+
+
+class Unequal(Broken):
+    """A link to two machines of a pool that differ in one thing."""
+
+    differing: ClassVar[dict[str, str]] = {}
+
+    def present(self) -> list[JoinedDevice]:
+        other = dataclasses.replace(ORIN, name="orin-2", environment={**ORIN.environment, **self.differing})
+        return [ORIN, other]
+
+
 class Odd(Broken):
     """A link to a device whose machine makes no sense, and one whose whole report makes none."""
 
@@ -99,6 +116,27 @@ def test_a_device_of_another_version_is_one_message(connected: Callable[..., Clu
         UsageError, match=r"device nano has pytest-ngraph 9\.0, but this machine has .* Install the same there"
     ):
         cluster.host("nano")
+
+
+def test_python_and_libraries_of_a_device_may_be_others(connected: Callable[..., ClusterSite]) -> None:
+    host = connected(Elsewhere).host("orin")
+    assert (host.python, host.libraries["torch"]) == ("3.10.1", "2.0.0")
+
+
+@pytest.mark.parametrize("fact", ["fingerprint", "python", "torch"])
+def test_machines_of_a_pool_that_differ_are_refused(connected: Callable[..., ClusterSite], fact: str) -> None:
+    class Differing(Unequal):
+        differing: ClassVar[dict[str, str]] = {fact: "another"}
+
+    with pytest.raises(UsageError, match="the machines of device orin differ") as refused:
+        connected(Differing).host("orin")
+    assert f"{fact} is {ORIN.environment[fact]} on orin-1 and another on orin-2" in str(refused.value)
+    assert connected(Unequal).host("orin").machine == this_machine()
+
+
+def test_a_machine_of_a_pool_that_is_not_there_is_named(connected: Callable[..., ClusterSite]) -> None:
+    with pytest.raises(UsageError, match=r"orin-9 is not in the cluster .*; devices there: orin \(free\), orin-1"):
+        connected(Broken).require(["orin-1", "orin-9", "orin"])
 
 
 def test_a_device_whose_report_makes_no_sense_is_named(connected: Callable[..., ClusterSite]) -> None:

@@ -23,6 +23,19 @@ def test_variables_are_quoted_as_systemd_reads_them() -> None:
     assert 'Environment="HF_HOME=/srv/a b/50%%/$x"\nEnvironment=TORCH_HOME=/torch\nExecStart=' in text
 
 
+def test_a_unit_starts_at_boot_and_after_a_crash_but_not_after_a_stop() -> None:
+    """A device that is stopped ends with status 0: tests/cluster/test_joining.py."""
+    lines = unit("orin", "bench", COMMAND).splitlines()
+    assert "Restart=on-failure" in lines
+    assert "WantedBy=multi-user.target" in lines
+
+
+def test_a_unit_gains_no_rights_and_sees_the_system_read_only() -> None:
+    lines = unit("orin", "bench", COMMAND).splitlines()
+    for line in ("NoNewPrivileges=yes", "CapabilityBoundingSet=", "ProtectSystem=strict", "ProtectHome=read-only"):
+        assert line in lines
+
+
 def test_a_unit_writes_to_its_own_folders_alone() -> None:
     text = unit("orin", "bench", COMMAND, [Path("/srv/a b")])
     assert 'ReadWritePaths=-/tmp -/var/tmp -/dev/shm "-/srv/a b"\n' in text

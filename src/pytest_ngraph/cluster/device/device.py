@@ -168,7 +168,8 @@ class Member:
                     await self._take_part()
                 except (UsageError, OSError, RuntimeError, asyncio.TimeoutError) as error:
                     differing = f" ({self._differing})" if self._differing else ""
-                    self._say(f"cannot join: {_reason(self._membership, error)}{differing}")
+                    reason = _reason(self._membership, error)
+                    self._say(f"cannot join: {reason}{differing} (it tries again every {AGAIN_S:g} s)")
                     await self._unless_leaving(asyncio.sleep(AGAIN_S))
         finally:
             await asyncio.to_thread(self._executor.end)
