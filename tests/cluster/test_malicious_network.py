@@ -92,6 +92,7 @@ def failures(project: RemoteProject) -> list[str]:
         ("pickle", "device orin: its answer cannot be read: Expecting value"),
         ("raises", "device orin raised in place of an answer: "),
         ("other case", "device orin: its records cannot be read: ValueError: it sent the record of"),
+        ("keeps all", "device orin did not hand over what it measured, 5 times: "),
     ],
 )
 def test_a_run_on_a_device_that_answers_falsely(

@@ -56,8 +56,8 @@ def measure(data: dict[str, Any]) -> Any:
         raise Bomb(mark)
     if kind == "other case":
         return json.dumps({"rows": [[0, of_another_case(data)]]})
-    if kind == "keeps it":
-        _answer_oddly_once(get_worker())
+    if kind in ("keeps it", "keeps all"):
+        _answer_oddly(get_worker(), once=kind == "keeps it")
         return json.dumps({"stopped": True})
     if kind == "gigabyte":
         return bytes(300 * 2**20)
@@ -65,13 +65,14 @@ def measure(data: dict[str, Any]) -> Any:
     return None
 
 
-def _answer_oddly_once(worker: Worker) -> None:
-    """Have a worker answer the next request for its results in a way that the engine does not know."""
+def _answer_oddly(worker: Worker, *, once: bool) -> None:
+    """Have a worker answer requests for its results, or the next one, in a way that the engine does not know."""
     honest = worker.handlers["get_data"]
 
     async def odd(*_: Any, **others: Any) -> dict[str, str]:
         del others
-        worker.handlers["get_data"] = honest
+        if once:
+            worker.handlers["get_data"] = honest
         return {"status": "mine"}
 
     worker.handlers["get_data"] = odd
