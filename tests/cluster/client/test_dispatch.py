@@ -53,6 +53,15 @@ def test_a_project_is_delivered_to_the_device_that_asks_for_it_and_the_group_is_
     assert way.priorities == [AGAIN]
 
 
+def test_a_device_has_nothing_brought_to_another() -> None:
+    """Its owner could keep others from measuring: they take archives only while they measure nothing."""
+    way = Way(is_up=True, devices=[ORIN, XEON])
+    ours = over(way, PROJECT)
+    ours.deliver_to(ORIN.address, [PROJECT.digest], group(0, "xeon"))
+    worked_off(ours)
+    assert way.arrived == [(resource("xeon"), {"group": 0})]
+
+
 @pytest.mark.parametrize("answer", [7, ["d9", 7, ["d1"]], "d1", None])
 def test_a_device_that_asks_for_what_there_is_not_gets_nothing(answer: Any) -> None:
     class Odd(Way):

@@ -62,11 +62,18 @@ class Deliveries:
             self._under_way[address] = deque()
             self._then(answer, lambda: self._send(address, [] if failure(answer) else self._known(answer.result())))
 
-    def bring(self, address: str, digests: Collection[str]) -> None:
-        """Bring what a device has asked for, unless a delivery to it is under way. Raises one of `LOST`."""
+    def bring(self, address: str, digests: Collection[str], device: str) -> None:
+        """Bring what a device has asked for, unless a delivery to it is under way. Raises one of `LOST`.
+
+        Args:
+            address: the machine's, as it says.
+            digests: what it lacks, as it says.
+            device: what its group was sent to. A machine gets nothing that is none of this device's.
+        """
         if address not in self._under_way:
+            members = [each.address for each in self._link.present() if device in (each.name, each.pool)]
             self._under_way[address] = deque()
-            self._send(address, self._known(digests))
+            self._send(address, self._known(digests) if address in members else [])
 
     def _known(self, digests: Any) -> list[str]:
         """Return the archives among what a device says that it lacks. It may say anything."""

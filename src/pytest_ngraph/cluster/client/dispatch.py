@@ -129,7 +129,7 @@ class Dispatch:
         """
         self._pending.hold(Held([group], {address}, asked=True))
         try:
-            self._deliveries.bring(address, digests)
+            self._deliveries.bring(address, digests, group.device)
         except LOST:
             self._send_again()
 
