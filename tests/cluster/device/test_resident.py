@@ -172,6 +172,19 @@ def test_a_task_whose_agents_die_without_any_record_fails() -> None:
     assert len(Agent.started) == DEATHS
 
 
+def test_what_an_agent_still_has_to_say_of_a_task_that_broke_off_is_no_answer_to_the_next() -> None:
+    def breaks(message: dict[str, Any]) -> None:
+        raise RuntimeError("the connection is closed")
+
+    ours = Resident()
+    Agent.answers = [[{"waiting": "another process is measuring"}, {"case": 0, "record": {"of": "the first"}}]]
+    with pytest.raises(RuntimeError):
+        ours.measure(task(), FOLDER, breaks)
+    assert not Agent.started[0].alive
+    assert ours.measure(task(), FOLDER, heard).rows == [(0, {})]
+    assert len(Agent.started) == 2
+
+
 def test_a_group_of_cases_that_kill_their_agents_is_worked_off() -> None:
     """Each is given up by itself after its retries, so that more agents die than one case may kill."""
     killers = dataclasses.replace(task(), cases=tuple(case(batch_size=size) for size in range(1, 6)))

@@ -86,6 +86,11 @@ class Resident:
                 if task.assignment.client in self._unwanted:
                     raise Stopped from None
                 deaths = 1 if len(rows) > known else deaths + 1
+            except NgraphError:
+                raise
+            except BaseException:  # what it has not answered yet would be taken for answers to the next task
+                self._end(agent)
+                raise
             finally:
                 self._end_when_idle()
         raise NgraphError(f"the measuring process died {deaths} times: {reason or 'it printed nothing'}")
