@@ -241,17 +241,24 @@ def test_a_pickle_that_a_device_sends_to_the_head_is_not_read(guarded: Cluster, 
     assert not mark.exists()
 
 
-def test_a_heartbeat_that_says_too_much_is_not_read(guarded: Cluster, link: Link, authority: Path) -> None:
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [("y" * 2**19, "message has 0.5 MiB; at most 0.25 are read"), ([[]] * 2**17, "report has more than 20,000 parts")],
+    ids=["long", "many parts"],
+)
+def test_a_heartbeat_that_says_too_much_is_not_read(
+    guarded: Cluster, link: Link, authority: Path, metrics: Any, said: str
+) -> None:
     """Each look at the cluster would be sent all of it."""
     certs.issue(authority, ["wordy"], ["measure"])
 
     async def send() -> None:
         security = plain(authority, "wordy").get_connection_args("worker")
         async with rpc(guarded.address, connection_args=security) as head:
-            await asyncio.wait_for(head.heartbeat_worker(address="tls://127.0.0.1:1", metrics={"x": "y" * 2**19}), 5)
+            await asyncio.wait_for(head.heartbeat_worker(address="tls://127.0.0.1:1", metrics={"x": metrics}), 5)
 
     printed = refused(guarded, lambda: asyncio.run(send()))
-    assert "refused wordy (measure): its message has 0.5 MiB; at most 0.25 are read" in printed
+    assert f"refused wordy (measure): its {said}" in printed
 
 
 def test_who_sends_too_much_is_expelled(guarded: Cluster, link: Link, mark: Path) -> None:

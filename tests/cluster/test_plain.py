@@ -13,7 +13,7 @@ from distributed.protocol.core import dumps
 from distributed.protocol.serialize import Serialized, ToPickle, to_serialize
 
 from pytest_ngraph.cluster.guard import CLIENT_PLAIN_BYTES, PLAIN_BYTES
-from pytest_ngraph.cluster.plain import NOT_READ, TOO_MUCH, decode
+from pytest_ngraph.cluster.plain import NOT_READ, TOO_MUCH, decode, parts
 
 
 class Bomb:
@@ -127,6 +127,10 @@ def test_what_would_take_too_much_memory_is_no_message() -> None:
     for hostile in ([array], [frames[0], described + array, b""], [b"\x98" + frames[0] * 8, described + small, b""]):
         with pytest.raises(ValueError, match=TOO_MUCH):
             decode(hostile, pass_on=True, plain_bytes=1000)
+
+
+def test_the_parts_of_a_message_are_counted() -> None:
+    assert [parts(each) for each in ("text", (), {"a": (1, {"b": {2, 3}}), "c": "d"})] == [0, 1, 4]
 
 
 def test_of_what_a_device_sends_to_a_client_only_a_text_may_be_long() -> None:

@@ -52,7 +52,7 @@ HOLDS = {
         f"a message of over {guard.LIMIT_BYTES / MIB:g} MiB from a device or observer",
         f"of over {guard.PLAIN_BYTES / MIB:g} MiB without what is passed on unread",
         f"one long text, and up to {answers.PARTS:,} parts in it",
-        f"What a device reports about itself may have {guard.REPORT_BYTES / KIB:g} KiB",
+        f"reports about itself may have {guard.REPORT_BYTES / KIB:g} KiB and {guard.REPORT_PARTS:,} parts",
         f"At most {registry.DEVICES} devices are there with the same name",
         f"read from `${cluster.PASSPHRASE}`",
     ],

@@ -15,8 +15,9 @@ CLIENT_LIMIT_BYTES = 2**30
 """The most that one message to a client may have: the head sends the answers of several devices at once."""
 PLAIN_BYTES, CLIENT_PLAIN_BYTES = 2**22, 2**26
 """The most of it that may be no long text, which takes many times as much memory: at the head, and at a client."""
-REPORT_BYTES = 2**18
-"""The most that a device's registration, or a heartbeat, may have: each client is sent those of all devices."""
+REPORT_BYTES, REPORT_PARTS = 2**18, 20_000
+"""The most that a device's registration, or a heartbeat, may have, and the most lists and objects in it: the head keeps
+it, and each client is sent those of all devices."""
 BOTH = frozenset({"identity", "ping", "close", "close-stream"})
 MEASURE = BOTH | {
     "register-worker", "unregister", "heartbeat_worker", "retire_workers", "who_has", "task-finished", "task-erred",
@@ -98,9 +99,11 @@ class Guard:
 
     def limit_of(self, message: Any) -> int:
         """Return the most that a message of a peer that is not trusted may have, by what it asks for."""
-        if self.part == "head" and isinstance(message, Mapping) and message.get("op") in REPORTS:
-            return REPORT_BYTES
-        return self.limit_bytes
+        return REPORT_BYTES if self.is_report(message) else self.limit_bytes
+
+    def is_report(self, message: Any) -> bool:
+        """Return whether a device reports about itself by a message."""
+        return self.part == "head" and isinstance(message, Mapping) and message.get("op") in REPORTS
 
     def check(self, peer: Peer | None, message: Any, standing: Standing | None = None) -> None:
         """Raise `Refused` if a peer that has called the head may not send a message.

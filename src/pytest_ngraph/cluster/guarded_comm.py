@@ -17,8 +17,8 @@ from distributed.comm.core import CommClosedError, FatalCommClosedError
 from distributed.comm.registry import backends
 from tornado.iostream import StreamClosedError
 
-from pytest_ngraph.cluster.guard import Guard, Refused
-from pytest_ngraph.cluster.plain import PLAIN, decode
+from pytest_ngraph.cluster.guard import REPORT_PARTS, Guard, Refused
+from pytest_ngraph.cluster.plain import PLAIN, decode, parts
 from pytest_ngraph.cluster.registry import Standing
 from pytest_ngraph.cluster.roles import Peer, peer
 
@@ -105,6 +105,8 @@ class _Guarded:
             frames = await self._frames(self.guard.limit_bytes)
             message = decode(frames, pass_on=self.guard.part == "head", plain_bytes=self.guard.plain_bytes)
             _check_size(sum(map(len, frames)), self.guard.limit_of(message))
+            if self.guard.is_report(message) and parts(message) > REPORT_PARTS:
+                raise Unreadable(f"its report has more than {REPORT_PARTS:,} parts")
             return message
         except (ValueError, struct.error) as error:
             raise Unreadable(f"its message cannot be read ({error})") from None

@@ -37,9 +37,9 @@ def decode(frames: Sequence[Any], *, pass_on: bool, plain_bytes: int) -> Any:
     """
     left = plain_bytes
 
-    def fits(parts: Sequence[Any]) -> bool:
+    def fits(content: Sequence[Any]) -> bool:
         nonlocal left
-        size = sum(map(len, parts))
+        size = sum(map(len, content))
         if size > left:
             return False
         left -= size
@@ -64,21 +64,32 @@ def decode(frames: Sequence[Any], *, pass_on: bool, plain_bytes: int) -> Any:
         raise ValueError(f"{type(error).__name__}: {error}") from None
 
 
+def parts(message: Any) -> int:
+    """Return how many lists and objects there are in a message, itself included."""
+    count, left = 0, [message]
+    while left:
+        each = left.pop()
+        if isinstance(each, (Mapping, list, tuple, set)):
+            count += 1
+            left += each.values() if isinstance(each, Mapping) else each
+    return count
+
+
 def _part(frames: Sequence[Any], place: int, fits: Callable[[Sequence[Any]], bool], *, pass_on: bool) -> Any:
     if not fits([frames[place]]):
         if pass_on:
             raise ValueError(TOO_MUCH)
         return NOT_READ
     header = _unpacked(frames[place], lambda data: data)
-    parts = list(frames[place + 1 : place + 1 + header["num-sub-frames"]])
+    content = list(frames[place + 1 : place + 1 + header["num-sub-frames"]])
     if pass_on:
-        return Serialized(header, parts)
+        return Serialized(header, content)
     if any(header.get("compression") or ()):  # it may expand to any size
         return NOT_READ
-    if not (parts and len(parts[0]) and parts[0][0] in TEXT) and not fits(parts):
+    if not (content and len(content[0]) and content[0][0] in TEXT) and not fits(content):
         return NOT_READ
     try:
-        return merge_and_deserialize(header, parts, deserializers=PLAIN)
+        return merge_and_deserialize(header, content, deserializers=PLAIN)
     except Exception:  # whatever is wrong with it, it is the sender's doing
         return NOT_READ
 
