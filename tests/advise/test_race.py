@@ -28,7 +28,7 @@ def test_a_clear_winner_is_sure() -> None:
     assert found.pick.case.compiler == "openvino:streams=2"
     assert found.is_sure
     assert found.doubts == []
-    assert measure.budgets == [0.5, 2.0], "without limits, the rung of options is the last one"
+    assert measure.budgets == [0.5, 1.0], "without limits, the rung of options is the last one"
     first, last = measure.taken
     assert len(first) == 5
     assert "torchscript-b1-cpu" not in last, "it takes more than twice as long as the fastest"

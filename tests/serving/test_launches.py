@@ -151,7 +151,9 @@ def test_an_interpreter_that_is_not_there_is_one_message(tmp_path: Path) -> None
         launch(made_up.folder(tmp_path), python="/no/such/python")
 
 
-def test_places_are_launched_in_turn_and_the_first_cycle_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_are_launched_in_turn_and_the_first_of_several_cycles_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     order: list[str] = []
 
     def count(place: Place, timeout_s: float) -> ServingLaunch:
@@ -164,3 +166,7 @@ def test_places_are_launched_in_turn_and_the_first_cycle_does_not_count(monkeypa
     found = in_turn(places, 1.0, cycles.append, 2)
     assert ("".join(order), cycles) == ("abbaab", [0, 1, 2])
     assert [[launch.cold_start_s for launch in own] for own in found] == [[4, 5], [3, 6]]
+    order.clear()
+    found = in_turn(places, 1.0, cycles.append, 1)
+    assert "".join(order) == "ab", "a single launch counts"
+    assert [[launch.cold_start_s for launch in own] for own in found] == [[1], [2]]

@@ -16,9 +16,6 @@ from pytest_ngraph.record import Record
 
 FIRST_S = 0.5
 """Seconds of rounds per case in the first rung; each further rung takes twice as long."""
-LAST_S = 2.0
-"""Seconds of rounds per case where the rung of options is the last one. Candidates that are surely slower leave
-theirs to the others."""
 HOPELESS = 2.0
 """A compiler that takes more than so many times as long as the fastest is dropped, and its options are not tried."""
 FAR = 1.25
@@ -154,8 +151,6 @@ class Race:
                 efforts |= options
             else:
                 self._raced.untried.update(dict.fromkeys(options, NO_HOPE))
-        if is_last:
-            self._rung_s = max(self._rung_s, LAST_S)
         kept = self._contenders(ordered)
         fitting = self._fitting([*kept, *efforts], efforts, left_share=COSTS_SHARE if is_last else FINAL_SHARE)
         if any(case in efforts for case in fitting):

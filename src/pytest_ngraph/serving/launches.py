@@ -62,7 +62,8 @@ def in_turn(
 ) -> list[tuple[ServingLaunch, ...]]:
     """Launch each place `count` times, in turn, and return the launches of each.
 
-    Every other cycle goes backwards, so that drift affects all alike. A launch before these does not count.
+    Every other cycle goes backwards, so that drift affects all alike. Where `count` is more than one, there is a cycle
+    before these that does not count.
 
     Args:
         timeout_s: seconds that a launch may take.
@@ -72,13 +73,22 @@ def in_turn(
         NgraphError: a process does not answer.
     """
     found: list[list[ServingLaunch]] = [[] for _ in places]
-    for number in range(count + 1):
+    all_cycles = cycles(count)
+    for number in range(all_cycles):
         on_launch(number)
         for index, place in list(enumerate(places))[:: -1 if number % 2 else 1]:
             launch = launched(place, timeout_s)
-            if number:
+            if number >= all_cycles - count:
                 found[index].append(launch)
     return [tuple(launches) for launches in found]
+
+
+def cycles(count: int) -> int:
+    """Return how many cycles it takes to launch each place `count` times: one more, unless one launch is enough.
+
+    A single launch shows about what it takes. An interval needs launches that all find the files in memory.
+    """
+    return count + (count > 1)
 
 
 def launched(place: Place, timeout_s: float) -> ServingLaunch:

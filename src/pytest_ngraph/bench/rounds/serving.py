@@ -21,7 +21,7 @@ from pytest_ngraph.compilers import kinds
 from pytest_ngraph.costs import Costs, ServingLaunch
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.record import Contention, Record
-from pytest_ngraph.serving.launches import LAUNCHES, Place, in_turn
+from pytest_ngraph.serving.launches import LAUNCHES, Place, cycles, in_turn
 from pytest_ngraph.settings import Settings
 
 
@@ -121,7 +121,7 @@ def launch(
     number_of_launches = count or LAUNCHES
 
     def show(number: int) -> None:
-        progress.doing(case, f"serve, launch {number + 1} of {number_of_launches + 1}")
+        progress.doing(case, f"serve, launch {number + 1} of {cycles(number_of_launches)}")
 
     return in_turn(places, timeout_s, show, number_of_launches) if places else []
 
