@@ -47,3 +47,9 @@ def test_own_metrics_join_their_case_or_stand_beside() -> None:
 def test_own_metrics_have_a_dot_in_their_name() -> None:
     with pytest.raises(UsageError, match=r"'mine\.speedup'"):
         compute([], extra=[Metric("speedup", case(), Estimate.exactly(3.0))])
+
+
+def test_an_own_metric_lies_in_its_interval() -> None:
+    """Half widths in place of the ends would make every limit undecided, and so never breached."""
+    with pytest.raises(UsageError, match=r"mine\.score of .* whose value is not in its interval\. Give an Estimate"):
+        compute([], extra=[Metric("mine.score", case(), Estimate(5.0, 0.1, 0.1))])

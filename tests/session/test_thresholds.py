@@ -83,6 +83,19 @@ def test_a_tests_own_limits_are_its_own() -> None:
     assert outcome.breaches == [], "the test has failed already"
 
 
+def test_a_tests_own_limit_that_selects_none_of_its_cases_is_shown_once() -> None:
+    """It would never fail, and nobody would notice: here, the batch size is mistyped."""
+    ours = SessionThresholds([])
+    for each in (ONE, EIGHT):
+        ours.add(each, "test_it.py::test", map(Threshold.parse, ("throughput[b=80]<100", "throughput[b=8]<100")))
+    ours.add(ONE, "test_it.py::other", [Threshold.parse("mine.score<1")])
+    found = {str(each.threshold): (each.outcome, each.text) for each in ours.conclude(METRICS).checks}
+    assert found["throughput[b=8]<100"][0] == "breached", "it selects one of the two"
+    assert found["throughput[b=80]<100"][1].endswith("matches nothing that this run measured: batch_size is 1, 8")
+    assert found["mine.score<1"] == ("unmatched", "mine.score<1 matches nothing that this run measured")
+    assert len(ours.conclude(METRICS).checks) == 3
+
+
 def test_all_limits_of_a_run_share_the_error_level_from_its_first_test_on() -> None:
     """What the first test fails for is also breached at the end, however many cases follow."""
     of = [case("tvm", 8, workload=f"net{number}") for number in range(60)]

@@ -42,8 +42,9 @@ class Judged(NamedTuple):
 
     def towards(self, bound: float) -> Uncertainty:
         """Return the uncertainty on the side on which a value of the scale lies."""
-        nearest = self.at.high if bound > self.at.value else self.at.low
-        return Uncertainty(abs(nearest - self.at.value) / NORMAL, self.between)
+        value, nearest = self.at.value, self.at.high if bound > self.at.value else self.at.low
+        within = abs(nearest - value) / NORMAL if nearest != value else 0.0  # an infinite number may be exact
+        return Uncertainty(within, self.between)
 
     @property
     def interval(self) -> Estimate:

@@ -121,6 +121,11 @@ def _check_own(metric: Metric) -> None:
             f"{metric.name} of {metric.scope.id} has the estimate {estimate!r}. Give an Estimate(value, low, high) "
             "without NaN, or leave the estimate out and give absent='the reason'."
         )
+    if estimate is not None and not estimate.low <= estimate.value <= estimate.high:
+        raise UsageError(
+            f"{metric.name} of {metric.scope.id} has the estimate {estimate!r}, whose value is not in its interval. "
+            "Give an Estimate(value, low, high) with both ends of the interval, or Estimate.exactly(value)."
+        )
     if "." not in metric.name:
         raise UsageError(
             f"your metric {metric.name!r} has no dot in its name. Put a prefix in front, such as "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_ngraph.gate import Check, MetricVerdict, Threshold
     from pytest_ngraph.gate.judge import Judge
     from pytest_ngraph.gate.metric_gate import MetricGate
-    from pytest_ngraph.metrics import Metrics, Scope
+    from pytest_ngraph.metrics import Metric, Metrics, Scope
 
 
 NOT_OF_ROUNDS = frozenset(
@@ -234,7 +234,22 @@ class SessionThresholds:
             if case in metrics.by_case
         ]
         of_run = check(self._everywhere, metrics, limits=self.family)
-        return [*of_run, *(c for checks in of_owners for c in checks if c.case)]
+        return [*of_run, *(c for checks in of_owners for c in checks if c.case), *self._unmatched(metrics)]
+
+    def _unmatched(self, metrics: Metrics) -> list[Check]:
+        """Return the thresholds of tests that select nothing in any of their cases: they would never fail."""
+        from pytest_ngraph.gate import check
+
+        owners: dict[Threshold, dict[Case, Mapping[str, Metric]]] = defaultdict(dict)
+        for case in self._own:
+            for threshold in self._own_of(case) if case in metrics.by_case else ():
+                owners[threshold][case] = metrics[case]
+        return [
+            one
+            for threshold, own in owners.items()
+            if not any(threshold.selects(each[threshold.metric]) for each in own.values() if threshold.metric in each)
+            for one in check([threshold], replace(metrics, by_case=own, wider=()))
+        ]
 
     def _own_of(self, case: Case) -> list[Threshold]:
         """Return the thresholds that any test has for a case."""
