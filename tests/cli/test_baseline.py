@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from synthetic import case, measured
+from synthetic import case, failed, measured
 
 from pytest_ngraph.cli import main
 from pytest_ngraph.store import Journal, baselines
@@ -110,3 +110,22 @@ def test_a_stored_run_is_judged_without_measuring(tmp_path: Path, capsys: pytest
     assert main(["baseline", "compare", "v1", option]) == 2
     assert "was measured on another machine" in capsys.readouterr().err
     assert "1 unchanged" in printed(capsys, "compare", "v1", "--foreign-baseline", option)
+
+
+def test_a_stored_run_whose_cases_failed_is_not_as_good_as_the_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A case that a selection left out is only listed; one that crashed has no verdict, and would pass as well."""
+    option = f"--store={tmp_path}"
+    baselines.keep(tmp_path, "v1", night(tmp_path, b1=0.1, b2=0.1, b4=0.1))
+    for measured_sizes, counts in (((1,), "1 unchanged"), ((), "nothing was measured")):
+        journal = Journal(tmp_path, {"fingerprint": "abc", "python": "3.12"})
+        for size in measured_sizes:
+            journal.append(measured(case("openvino", size), 0.1))
+        journal.append(failed(case("openvino", 2)))
+        journal.close()
+        assert main(["baseline", "compare", "v1", option]) == 1
+        shown = capsys.readouterr().out.splitlines()
+        assert shown[0] == "failed, but measured in baseline v1: resnet18-openvino-b2-xeon"
+        assert shown[1].endswith("resnet18-openvino-b4-xeon")
+        assert shown[-1].endswith(f"(1 run): {counts}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pytest_ngraph import store
@@ -36,16 +37,25 @@ class ComparedRun:
 
     @property
     def fails(self) -> bool:
-        """Whether any case has regressed or is lost."""
-        return any(name in SHOWN for name in self.verdicts.names)
+        """Whether any case has regressed, is lost or failed, or none has a verdict."""
+        names = self.verdicts.names
+        return any(name in SHOWN for name in names) or not any(names) or bool(self._failed)
+
+    @cached_property
+    def _failed(self) -> list[str]:
+        """Cases that failed in this run, and that the baseline's last run measured."""
+        rows = self.head.rows
+        return [each for each in self.verdicts.missing if each in rows and self.head.record(rows[each]).failure]
 
     def lines(self) -> Iterator[str]:
         """Yield the verdicts that fail a run, what it did not measure, and how many verdicts there are of each."""
         for row, name in enumerate(self.verdicts.names):
             if name in SHOWN:
                 yield f"{self.head.ids[row]} {self.verdicts.verdict(row).text}"
-        if self.verdicts.missing:
-            yield f"not measured, but in {self.baseline.label}: {listed(self.verdicts.missing, MOST_MISSING)}"
+        if self._failed:
+            yield f"failed, but measured in {self.baseline.label}: {listed(self._failed, MOST_MISSING)}"
+        if others := [each for each in self.verdicts.missing if each not in self._failed]:
+            yield f"not measured, but in {self.baseline.label}: {listed(others, MOST_MISSING)}"
         if self.problem:
             yield self.problem
         counts = Counter(filter(None, self.verdicts.names))
