@@ -78,3 +78,35 @@ def test_files_are_those_that_the_source_imports_however_late(project: Path, mod
 
 def test_the_packages_around_a_module_are_imported_with_it(project: Path) -> None:
     assert imported(project, "package.deep.down")[:-1] == ["package/__init__.py", "package/deep/down.py"]
+
+
+MAY_DEFINE = """
+import sys
+from pytest_ngraph.machine.imported_files import may_define
+print(*(int(may_define(module, "build")) for module in sys.argv[1:]))
+"""
+SOURCES = {
+    "plain": ("def build(): ...", True),
+    "nested": ("class Nets:\n    def build(self): ...", True),
+    "assigned": ("from functools import partial\nbuild = partial(print)", True),
+    "tried": ("try:\n    from fast import build\nexcept ImportError:\n    def build(): ...", True),
+    "computed": ("for name in ('build',):\n    globals()[name] = print", True),
+    "late": ("def __getattr__(name): ...", True),
+    "set": ("import sys\nsys.modules[__name__].build = print", True),
+    "damaged": ("def (", True),
+    "other": ("def rebuild():\n    return build()", False),
+    "again": ("from models.nets import build", False),
+    "starred": ("from models.nets import *", False),
+    "empty": ("", False),
+}
+
+
+def test_a_module_defines_what_its_source_does_not_import(project: Path) -> None:
+    """A workload that was moved may leave its old module behind, often with an import of it."""
+    for name, (text, _) in SOURCES.items():
+        (project / f"{name}.py").write_text(text)
+    environment = os.environ | {"TMPDIR": str(project.parent / "temporary")}
+    command = [sys.executable, "-c", MAY_DEFINE, *SOURCES, "nowhere", "json"]
+    ran = subprocess.run(command, cwd=project, env=environment, check=True, capture_output=True, text=True)
+    expected = [*(defined for _, defined in SOURCES.values()), False, True]
+    assert ran.stdout.split() == [str(int(each)) for each in expected]

@@ -17,7 +17,7 @@ from pytest_ngraph.against.revision.untracked import libraries_of_head, untracke
 from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
-from pytest_ngraph.machine.imported_files import is_found
+from pytest_ngraph.machine.imported_files import may_define
 from pytest_ngraph.system.child import search_path
 from pytest_ngraph.system.relocation import project_path
 from pytest_ngraph.workloads import family
@@ -115,8 +115,9 @@ class FromRevision:
 
 
 def _is_gone(workload: str) -> bool:
-    """Return whether a workload names a function of a module that this process does not find."""
-    return isinstance(family(workload), Imported) and not is_found(workload.partition(":")[0])
+    """Return whether a workload names a function that is surely not defined where it was: in its module here."""
+    module, _, name = workload.partition(":")
+    return isinstance(family(workload), Imported) and not may_define(module, name.partition(".")[0])
 
 
 def _refuse_outside(root: Path, folder: Path, tests: Iterable[str]) -> None:

@@ -87,13 +87,13 @@ def pair(
 
     Equal cases are pairs, whichever test they belong to, because it may have been renamed. The remaining cases of the
     same test function are pairs if they differ in one variable trait, or else in several, and there is no other choice;
-    at last, if only the module of their workload differs, and the head no longer has the base's: it was moved.
+    at last, if only the module of their workload differs, and the base's does not define it any more: it was moved.
     Where the base's tests could not be collected, the base is assumed to have the head's cases.
 
     Args:
         generated: all cases of the head's tests. Those that were not selected are paired, too, and then left out, so
             that what a case is compared with does not depend on which others were selected.
-        is_gone: whether the head lacks the module of a workload of the base.
+        is_gone: whether the head does not define a workload of the base where the base has it.
     """
     selected = frozenset(case for _, case in head)
     heads = {case: nodeid for nodeid, case in reversed([*generated, *head])}

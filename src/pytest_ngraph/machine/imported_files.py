@@ -13,6 +13,9 @@ from pathlib import Path
 
 from pytest_ngraph.machine.source_files import is_own
 
+COMPUTES = ("globals", "locals", "vars", "setattr", "exec", "eval")
+"""Functions by which a module may define names that its source does not have."""
+
 
 def imported_files(module: str) -> frozenset[str]:
     """Return the user's own source files of a module and of all modules that it imports, directly or not.
@@ -35,6 +38,31 @@ def imported_files(module: str) -> frozenset[str]:
 def is_found(module: str) -> bool:
     """Return whether this process has a module, or would find it. Nothing is imported for that."""
     return module in sys.modules or _origin(module) is not None
+
+
+def may_define(module: str, name: str) -> bool:
+    """Return whether a module may define a name, as its source says; nothing is imported for that.
+
+    What it imports from another module, by its name or with all others, is not its own. True where that is not sure:
+    its source is not the user's own Python, or computes names.
+    """
+    path = _source(module)
+    if path is None:
+        return is_found(module)
+    try:
+        tree = ast.parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return True
+    return any(_defines(node, name) for node in ast.walk(tree))
+
+
+def _defines(node: ast.AST, name: str) -> bool:
+    """Return whether a node may define a name, by itself or by computing names."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name in (name, "__getattr__")
+    if isinstance(node, ast.Name):
+        return node.id in COMPUTES or (node.id == name and isinstance(node.ctx, ast.Store))
+    return isinstance(node, ast.Attribute) and node.attr == "modules"  # sys.modules[__name__]
 
 
 def _source(name: str) -> str | None:
