@@ -47,6 +47,17 @@ def test_a_whole_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == f"{journal.id}  xeon  2 measured, 1 failed, 1 skipped\n"
 
 
+def test_a_whole_run_whose_tests_skipped_cases_is_not_to_be_resumed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal(tmp_path, {}, lambda: [each.id for each in PLANNED])
+    journal.append(measured(PLANNED[0], 0.1))
+    journal.end(whole=True)
+    journal.close()
+    main(["runs", str(tmp_path)])
+    assert capsys.readouterr().out == f"{journal.id}  xeon  1 measured, 3 not measured\n"
+
+
 def test_a_newer_run_does_not_hide_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.jsonl").write_text('{"schema": 99, "run": "a", "environment": {}}\n')
     begun(tmp_path).close()

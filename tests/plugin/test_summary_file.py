@@ -124,6 +124,18 @@ def test_what_a_fixture_skips_is_not_the_runs_end(quick_project: pytest.Pytester
     result.stdout.no_fnmatch_line("*--ngraph-resume continues it*")
 
 
+def test_a_run_whose_fixtures_skip_all_cases_says_that_it_measured_nothing(quick_project: pytest.Pytester) -> None:
+    quick_project.makeconftest(SKIPS.replace("> 1", "> 0"))
+    result = quick_project.runpytest("--compiler=mine:Exact", "--ngraph-save=v1")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(
+        [
+            "Not saved as baseline v1: nothing was measured.",
+            "2 of 2 cases not measured, because no test asked (skipped, or failed before).",
+        ]
+    )
+
+
 def test_the_workflow_of_the_docs_runs(project: pytest.Pytester) -> None:
     steps = workflows()["gate"]["jobs"]["gate"]["steps"]
     assert steps[0]["with"]["fetch-depth"] == 0

@@ -214,6 +214,22 @@ def test_a_record_without_a_profile_is_measured_again_where_one_is_asked_for(
     assert [note for note in resumed.notes if "again" in note] == said * (not stands)
 
 
+@pytest.mark.parametrize(
+    ("selected", "count", "known"),
+    [([8], "2 cases", 1), ([1, 8], "1 case", 0), ([8, 16], "1 case", 1), ([1, 8, 16], "", 0)],
+)
+def test_what_a_session_leaves_out_of_its_run_is_said(
+    tmp_path: Path, selected: list[int], count: str, known: int
+) -> None:
+    """Its verdicts are not about these cases, whatever an earlier session found."""
+    cases = {size: case("tvm", size) for size in (1, 8, 16)}
+    run = Run(id="1", records=(measured(cases[1], 0.1),), planned=frozenset(each.id for each in cases.values()))
+    found = list(ResumedRun(run, Journal(tmp_path, {}), 1).left_out([cases[size].id for size in selected]))
+    assert [text.partition(" of run 1 ")[0] for text in found] == [f"Left out: {count}"] * bool(count)
+    end = f"{known} of them with a record" + "; the run stays unfinished" * (16 not in selected)
+    assert all(text.endswith(f"{end}.") for text in found)
+
+
 MADE = {"graph": "g", "files": {}, "workload": "resnet18", "batch_size": 8, "python": "3.12"}
 
 

@@ -38,7 +38,7 @@ def _line(run: Run, *, live: bool) -> str:
         "failed": counts["failed"],
         "skipped": counts["skipped"],
         "crashed": 0 if live else len(run.crashed),
-        "unfinished": run.unfinished + (len(run.crashed) if live else 0),
+        "not measured" if run.whole else "unfinished": run.unfinished + (len(run.crashed) if live else 0),
         "damaged lines" if run.damaged > 1 else "damaged line": run.damaged,
     }
     devices = ",".join(sorted({case.device for case in (*(r.case for r in run.records), *run.deaths)}))

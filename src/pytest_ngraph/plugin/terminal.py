@@ -67,7 +67,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     result, options = reporter.config.stash.get(RESULT, None), reporter.config.stash[SESSION].options
     if options.settings.smoke and options.gate.compares_with_other_code:
         reporter.write_line(f"ngraph: {NOT_TIMED}", yellow=True)
-    if result is None or (result.is_empty and not result.bases):
+    if result is None or (result.is_empty and not (result.bases or result.saved or _is_unasked(result))):
         return
     from pytest_ngraph.report.comparison import comparison, metric_comparison
     from pytest_ngraph.report.lines import Line
@@ -97,13 +97,18 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         reporter.write_line(f"Stored as {result.run.id} in {place}; {command} shows its figures again.")
     if result.saved:
         reporter.write_line(result.saved)
-    if result.unmeasured and result.run.id:
+    if _is_unasked(result) or (result.unmeasured and result.run.id):
         every = counted(len(result.run.planned), "case")
         why = NOT_ASKED_FOR if result.whole else "the run ended before: --ngraph-resume continues it"
         reporter.write_line(f"{len(result.unmeasured):,} of {every} not measured, because {why}.", yellow=True)
     if options.advise:
         for text in advice(result, "" if is_found else place, width):
             reporter.write_line(text)
+
+
+def _is_unasked(result: RunResult) -> bool:
+    """Return whether the run went to its end without that the tests asked for all of their cases."""
+    return result.whole and bool(result.unmeasured)
 
 
 def advice(result: RunResult, store: str, width: int) -> Iterator[str]:

@@ -80,10 +80,12 @@ def _save(run: str, conclusion: Conclusion | None, options: Options, *, is_compl
     Returns what became of it, in a sentence; empty where no baseline is named. Raises `StoreError`.
     """
     name = options.gate.save
-    if not name or not run or conclusion is None:
+    if not name:
         return ""
     if not is_complete:
         return f"Not saved as baseline {name}: the run was cut short, or a part of it could not be stored."
+    if not run or conclusion is None:
+        return f"Not saved as baseline {name}: nothing was measured."
     from pytest_ngraph.against.stored import save
 
     return save(options.store, name, run, worse=conclusion.worse)

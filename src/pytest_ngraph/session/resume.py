@@ -151,6 +151,22 @@ class ResumedRun:
                 f"fewer answers are sure: {', '.join(sorted(case.group_label for case in parted))}."
             )
 
+    def left_out(self, planned: Collection[str]) -> Iterator[str]:
+        """Yield a sentence on the run's cases that this session leaves out, if there are any.
+
+        Args:
+            planned: ids of the cases that the tests of this session ask for.
+        """
+        ids, own = set(self.ids), set(planned)
+        left_out = (ids | self.run.planned) - own
+        if left_out:
+            known = len(left_out & ids)
+            unfinished = "" if known == len(left_out) else "; the run stays unfinished"
+            yield (
+                f"Left out: {counted(len(left_out), 'case')} of run {self.run.id} that this session's tests do not ask "
+                f"for (-k, paths, options, skips), {known:,} of them with a record{unfinished}."
+            )
+
     def _crashed(self, case: Case) -> Record:
         """Return the record of a case that crashed too often to be tried again."""
         times, phase = self.run.deaths[case]

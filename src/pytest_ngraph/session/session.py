@@ -180,7 +180,7 @@ class Session:
         from pytest_ngraph.session.ending import end_run
 
         of_base = self._against.notes if self._against else []
-        of_resumed = self.resumed.notes if self.resumed else ()
+        of_resumed = [*self.resumed.left_out(self._plan.ids), *self.resumed.notes] if self.resumed else ()
         return end_run(
             self._run(is_complete=is_complete),
             conclusion,
