@@ -8,6 +8,7 @@ from pytest_ngraph.wording import (
     Numbered,
     changes,
     counted,
+    enumerated,
     first_line,
     grouped,
     listed,
@@ -21,6 +22,11 @@ from pytest_ngraph.wording import (
 def test_one_and_many() -> None:
     assert [counted(count, "case") for count in (0, 1, 2, 2000)] == ["0 cases", "1 case", "2 cases", "2,000 cases"]
     assert [counted(count, "launch", "launches") for count in (1, 3)] == ["1 launch", "3 launches"]
+
+
+def test_names_in_a_sentence() -> None:
+    found = [enumerated(["a", "b", "c", "d"][:count], 3) for count in range(5)]
+    assert found == ["", "a", "a and b", "a, b and c", "a, b, c and 1 more"]
 
 
 def test_what_has_the_same_reason_is_grouped() -> None:

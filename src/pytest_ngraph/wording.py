@@ -26,6 +26,13 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + more
 
 
+def enumerated(names: Sequence[str], most: int) -> str:
+    """Return `a, b and c`; of more than `most` names only the first, as `listed` does."""
+    if not 1 < len(names) <= most:
+        return listed(names, most)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the second text of each pair by the first, each once, in their order."""
     found: dict[str, dict[str, None]] = {}

@@ -9,13 +9,22 @@ import re
 import sys
 import time
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.cli.arguments import add_store, path, share
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.wording import counted
 
+if TYPE_CHECKING:
+    from pytest_ngraph.history.index import Index
+    from pytest_ngraph.history.series import Series
+    from pytest_ngraph.history.uncompared import Uncompared
+
 UNITS_S = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+MOST_NAMED = 20
+"""Cases that a message names."""
 NONE = (
     "no history in {store}. A nightly job makes one: pytest --ngraph-history. Results of other tools can be imported: "
     "pytest-ngraph history import FILE."
@@ -63,48 +72,114 @@ def _run(parsed: argparse.Namespace) -> int:
     So it is where a slowdown would not be seen: a file of the store cannot be read, a case is measured beside an anchor
     that was never compared with the one before, or it came to no ratio for too long. Imported seconds fail nothing.
     """
-    from pytest_ngraph.history import series, texts, uncompared
     from pytest_ngraph.history.index import Index
 
     with Index(parsed.store) as index:
         index.update()
         unread = index.unread()
         for name, problem in index.problems().items():
-            print(f"{parsed.store / name}: {problem}", file=sys.stderr)
-        since = time.time() - parsed.since if parsed.since else 0.0
-        found = series.load(index, parsed.case, parsed.branch, parsed.level, since)
-        blind = list(uncompared.load(index, parsed.case, parsed.branch))
-        known = found if found or blind else series.load(index)
-        if not (known or blind):
-            raise UsageError(NONE.format(store=parsed.store))
-        if not (found or blind):
-            branches = {row.branch for each in known for row in each.rows if row.branch}
-            if parsed.branch and parsed.branch not in branches:
-                raise UsageError.unknown("branch", parsed.branch, branches)
-            raise UsageError.unknown("case", parsed.case, [each.case_id for each in known][:20])
-        if parsed.json:
-            print(json.dumps(texts.as_data(found), indent=1))
-        elif parsed.output is not None:
-            from pytest_ngraph.history import page
+            _warn(f"{parsed.store / name}: {problem}")
+        seen = _seen(index, parsed)
+        _show(seen, index, parsed)
+    for line in seen.without_ratios:
+        _warn(line)
+    for line in seen.without_links if parsed.fail else ():
+        _warn(line)
+    is_blind = bool(unread or seen.gaps or seen.too_long) or seen.last_night < seen.since
+    return 1 if parsed.fail and (seen.is_slower(parsed.margin) or is_blind) else 0
 
-            print(page.write(found, index, parsed.output))
-        else:
-            for line in texts.in_lines(found):
-                print(line)
-    nights = [each.rows[-1] for each in found if each.unit == "ratio"] + [each.nights[-1] for each in blind]
-    last_night = max((row.started_at for row in nights), default=math.inf)
-    too_long = [each for each in blind if not each.is_new and each.is_too_long(since, last_night)]
-    for line in texts.of_uncompared(too_long, [each for each in blind if each.is_new]):
-        print(line, file=sys.stderr)
-    if last_night < since:
-        print(f"no night since {texts.day(since)}; the last one is of {texts.day(last_night)}", file=sys.stderr)
-    beside = [step for each in found if each.unit == "ratio" for step in each.steps]
-    is_worse = any(step.ratio.value > 1 + parsed.margin for step in beside)
-    gaps = Counter((link.anchor, link.beside) for each in found for link in each.gaps(since))
-    for (anchor, before), count in gaps.items() if parsed.fail else ():
-        print(NEVER_COMPARED.format(count=counted(count, "case"), anchor=anchor, before=before), file=sys.stderr)
-    is_blind = bool(unread or gaps or too_long) or last_night < since
-    return 1 if parsed.fail and (is_worse or is_blind) else 0
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """The part of a history that was asked for.
+
+    Attributes:
+        series: what was measured of each case, with its steps.
+        blind: cases whose last nights came to no ratio.
+        since: the time that is asked about, in seconds since the epoch; 0 for all.
+    """
+
+    series: Sequence[Series]
+    blind: Sequence[Uncompared]
+    since: float
+
+    @property
+    def last_night(self) -> float:
+        """When the last night beside an anchor began; infinite where there was none."""
+        nights = [each.rows[-1] for each in self._beside] + [each.nights[-1] for each in self.blind]
+        return max((row.started_at for row in nights), default=math.inf)
+
+    @property
+    def too_long(self) -> list[Uncompared]:
+        """The cases that have had no ratio for too long."""
+        last_night = self.last_night
+        return [each for each in self.blind if not each.is_new and each.is_too_long(self.since, last_night)]
+
+    @property
+    def gaps(self) -> Counter[tuple[str, str]]:
+        """How many cases are measured beside an anchor that was never compared with an earlier one, by both."""
+        return Counter((link.anchor, link.beside) for each in self.series for link in each.gaps(self.since))
+
+    @property
+    def without_ratios(self) -> Iterator[str]:
+        """Which cases, and which nights, came to no ratio: a line each."""
+        from pytest_ngraph.history import texts
+
+        yield from texts.of_uncompared(self.too_long, [each for each in self.blind if each.is_new])
+        if self.last_night < self.since:
+            yield f"no night since {texts.day(self.since)}; the last one is of {texts.day(self.last_night)}"
+
+    @property
+    def without_links(self) -> Iterator[str]:
+        """Which anchors were never compared with the one before: a line each."""
+        for (anchor, before), count in self.gaps.items():
+            yield NEVER_COMPARED.format(count=counted(count, "case"), anchor=anchor, before=before)
+
+    def is_slower(self, margin: float) -> bool:
+        """Return whether a case became slower by more than the margin, beside its anchor."""
+        return any(step.ratio.value > 1 + margin for each in self._beside for step in each.steps)
+
+    @property
+    def _beside(self) -> list[Series]:
+        """The series that were measured beside an anchor: others are seconds that were imported."""
+        return [each for each in self.series if each.unit == "ratio"]
+
+
+def _seen(index: Index, parsed: argparse.Namespace) -> _Seen:
+    """Return what was asked for. Raise `UsageError` where there is none of it, with what there is."""
+    from pytest_ngraph.history import series, uncompared
+
+    since = time.time() - parsed.since if parsed.since else 0.0
+    found = series.load(index, parsed.case, parsed.branch, parsed.level, since)
+    blind = list(uncompared.load(index, parsed.case, parsed.branch))
+    if found or blind:
+        return _Seen(series=found, blind=blind, since=since)
+    known = series.load(index)
+    if not known:
+        raise UsageError(NONE.format(store=parsed.store))
+    branches = {row.branch for each in known for row in each.rows if row.branch}
+    if parsed.branch and parsed.branch not in branches:
+        raise UsageError.unknown("branch", parsed.branch, branches)
+    raise UsageError.unknown("case", parsed.case, [each.case_id for each in known][:MOST_NAMED])
+
+
+def _show(seen: _Seen, index: Index, parsed: argparse.Namespace) -> None:
+    """Print the series, or write their page."""
+    from pytest_ngraph.history import texts
+
+    if parsed.json:
+        print(json.dumps(texts.as_data(seen.series), indent=1))
+    elif parsed.output is not None:
+        from pytest_ngraph.history import page
+
+        print(page.write(seen.series, index, parsed.output))
+    else:
+        for line in texts.in_lines(seen.series):
+            print(line)
+
+
+def _warn(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _import(parsed: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from pytest_ngraph.explain.profile import SILENT
 from pytest_ngraph.metrics.between import NORMAL, TAIL
 from pytest_ngraph.metrics.text import signed
 from pytest_ngraph.stats import Estimate
-from pytest_ngraph.wording import counted, grouped, listed
+from pytest_ngraph.wording import counted, enumerated, grouped, listed
 
 Row = Mapping[str, Any]
 """A part of the time, as `Explanation.to_dict` writes it."""
@@ -142,8 +142,7 @@ def _operations(changes: Sequence[Mapping[str, Any]], first: Sequence[str]) -> I
     loud = [each for each in changes if each["operator"] not in SILENT]
     by_module = grouped((each["module"], each["operator"]) for each in _in_order(loud or changes, first))
     for module, operators in by_module.items():
-        *others, last = operators if len(operators) <= MOST_CHANGES else [listed(operators, MOST_CHANGES)]
-        yield f"{', '.join(others)}{' and ' if others else ''}{last} in {_module(module)}"
+        yield f"{enumerated(operators, MOST_CHANGES)} in {_module(module)}"
 
 
 def _compiled(compiled: Mapping[str, Any], first: Sequence[str]) -> Iterator[str]:
