@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 from pytest_ngraph.against.options import GateOptions
 from pytest_ngraph.against.origin import Origin
+from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.bench.beside_base.base import Base
+from pytest_ngraph.bench.beside_base.differing import Side
 from pytest_ngraph.bench.processes.free_cores import FreeCores
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison
@@ -37,6 +39,7 @@ class LiveBase(CaseJudge):
         problem: of finding the base's cases, in one line; else empty.
         broken: why the base's cases for some of the head's tests are not known; else empty.
         notes: sentences for the end of the summary.
+        exported: as in `Base`, as is `on_built`.
     """
 
     def __init__(
@@ -51,6 +54,8 @@ class LiveBase(CaseJudge):
         self.problem = ""
         self.broken = ""
         self.notes: list[str] = []
+        self.exported: Mapping[Case, Artifact] = {}
+        self.on_built: Callable[[Case, Side], object] | None = None
         self._threads = options.threads
         self._explain = options.explain
         self._free_cores = free_cores or FreeCores()
@@ -133,6 +138,8 @@ class LiveBase(CaseJudge):
             measures_unchanged=measures_unchanged,
             decides=self,
             explain=self._explain,
+            exported=self.exported,
+            on_built=self.on_built,
         )
 
     def is_decided(self, comparison: Comparison) -> bool:

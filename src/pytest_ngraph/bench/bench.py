@@ -91,7 +91,7 @@ class Bench:
         self._knowledge = knowledge
         self._home = dataclasses.replace(home, own_path=base.own_path) if base else home
         self._ahead = ahead
-        self._exported: dict[Case, Artifact] = {}
+        self._exported: dict[Case, Artifact] = dict(base.exported) if base else {}
         self._workers = Workers(self._folder, settings.memory_bytes, self._home, forks=forks or base is not None)
         self._free_cores = FreeCores()
         self._drawing = DrawingLaunches(settings, self._folder / "draws")

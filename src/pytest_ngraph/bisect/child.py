@@ -34,8 +34,8 @@ class Request:
         file: where it writes what it finds before measuring.
         cases: `{"nodeid", "data"}` of the cases that are asked about; None for all.
         only: of all cases, those whose id contains one of these texts; empty for all.
-        builds: whether it builds the cases before it measures them, and writes what they are built from.
-        known: `{"case", "side", "point"}`: what was answered of a case that is built so.
+        builds: whether it builds the cases before it opens the base, and writes what they are built from.
+        known: `{"case", "side", "point"}`: a point where the case is built so, and whose answer is known.
         instead_of: its copy of a repository, and the repository itself; None where it measures the repository.
         renamed: the place there of each file that the bad point has elsewhere, by that place moved there.
     """
@@ -57,6 +57,7 @@ class Ran:
 
     Attributes:
         lines: what it wrote of each case, by case (`plugin.bisect_step`).
+        bases: what each case is built from at the base, by case, as far as it was built there.
         untracked: its ini file's patterns of files that git does not track.
         result: the result of its run, as `--ngraph-summary` has it as JSON; empty where it did not come to that.
         status: its exit status.
@@ -64,6 +65,7 @@ class Ran:
     """
 
     lines: Mapping[str, dict[str, Any]]
+    bases: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     untracked: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
     status: int = 0
@@ -145,12 +147,16 @@ def run(python: str, request: Request, folder: Path, summary: Path, log: Path, v
         log: gets what it prints.
         variables: its environment.
     """
+    for file in (Path(request.file), summary, summary.with_suffix(".json")):  # of a session that was killed
+        file.unlink(missing_ok=True)
     with log.open("w") as output:
         status = _status(command(python, MODULE), folder, variables, json.dumps(asdict(request)), output)
-    lines = [json.loads(line) for line in _text(Path(request.file)).splitlines()]
+    written = _text(Path(request.file)).splitlines(keepends=True)
+    lines = [json.loads(line) for line in written if line.endswith("\n")]  # a killed child may not have ended its last
     data = _text(summary.with_suffix(".json"))
     return Ran(
         lines={line["case"]: line for line in lines if "case" in line},
+        bases={line["base_of"]: line["side"] for line in lines if "base_of" in line},
         untracked=next((line["untracked"] for line in lines if "untracked" in line), ()),
         result=json.loads(data) if data else {},
         status=status,

@@ -18,15 +18,17 @@ from pytest_ngraph.bisect.gate import ChildGate, Files
 from pytest_ngraph.bisect.options import Asked
 from pytest_ngraph.bisect.question import Question, Reply
 from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.gate.verdict import SAME
+from pytest_ngraph.stats import Estimate
 from pytest_ngraph.system.child import search_path
 
 
 class RevisionGate(ChildGate):
     """Checks a commit out, builds the cases there, and measures those whose answer is not known yet.
 
-    What a case is built from is kept. Where it is the same as at a commit that was answered beside the same base, that
-    answer holds: the gate would compare the same two programs once more. An accusation is always measured, at its own
-    level and with profiles.
+    What a case is built from is kept. Where it is the same as at the base, nothing has changed; where it is the same as
+    at a commit that was answered beside the same base, that answer holds: the gate would compare the same two programs
+    once more. An accusation is always measured, at its own level and with profiles.
 
     Args:
         bad: the bad commit, and the working tree.
@@ -36,7 +38,8 @@ class RevisionGate(ChildGate):
     def __init__(self, asked: Asked, bad: Revision, folder: Path) -> None:
         super().__init__(asked, folder)
         self._bad = bad
-        self._answered: dict[tuple[str, str, str], tuple[dict[str, Any], Answer]] = {}
+        self._sides: dict[tuple[str, str], dict[str, Any]] = {}
+        self._answered: dict[tuple[str, str, str], Answer] = {}
 
     def ask(self, question: Question) -> Reply:
         """Answer a question. A commit that cannot be checked out cannot be tested.
@@ -60,20 +63,35 @@ class RevisionGate(ChildGate):
         answers = dict(reply.answers)
         for case, line in ran.lines.items():
             if same := line.get("same_as"):
-                _, answer = self._answered[case, question.base, same]
-                answers[case] = dataclasses.replace(answer, same_as=same)
+                answers[case] = dataclasses.replace(self._answer_at(same, case, question.base), same_as=same)
         sides = {case: line["side"] for case, line in ran.lines.items() if line.get("side")}
-        reply = reply._replace(answers=answers, learned={**reply.learned, "sides": sides})
+        bases = {case: side for case, side in ran.bases.items() if (case, question.base) not in self._sides}
+        reply = reply._replace(answers=answers, learned={**reply.learned, "sides": sides, "bases": bases})
         self.learn(question, reply)
         return reply
 
     def learn(self, question: Question, reply: Reply) -> None:
         """Keep what follows from a reply, and what each case was built from."""
         super().learn(question, reply)
-        for case, side in reply.learned["sides"].items():
-            answer = reply.answers.get(case)
-            if answer and answer.found in ("worse", "fine"):
-                self._answered[case, question.base, question.head] = side, answer
+        for point, sides in ((question.head, "sides"), (question.base, "bases")):
+            self._sides |= {(case, point): side for case, side in reply.learned.get(sides, {}).items()}
+        for case, answer in reply.answers.items():
+            if answer.found in ("worse", "fine"):
+                self._answered[case, question.base, question.head] = answer
+
+    def _answer_at(self, point: str, case: str, base: str) -> Answer:
+        """Return the answer about a case at a point where it was built before."""
+        unchanged = Answer(found="fine", ratio=Estimate.exactly(1.0), reason=SAME)
+        return unchanged if point == base else self._answered[case, base, point]
+
+    def _known(self, question: Question) -> list[dict[str, Any]]:
+        """Return what cases are built from at points whose answers are known: the base, and what was answered."""
+        return [
+            {"case": case, "point": point, "side": side}
+            for (case, point), side in self._sides.items()
+            if (question.cases is None or case in question.cases)
+            and (point == question.base or (case, question.base, point) in self._answered)
+        ]
 
     def _ran(self, question: Question) -> Ran:
         files = self._files(f"-{question.head[:SHORT]}")
@@ -93,11 +111,7 @@ class RevisionGate(ChildGate):
         against = f"--ngraph-against={question.base}"
         request = self._request(question, files, against, path=tree.path(search_path()), arguments=arguments)
         builds = question.purpose != "accuse"
-        known = [
-            {"case": case, "point": point, "side": side}
-            for (case, base, point), (side, _) in (self._answered.items() if builds else ())
-            if base == question.base and (question.cases is None or case in question.cases)
-        ]
+        known = self._known(question) if builds else []
         places = (str(tree.root), str(self._bad.root))
         renamed = tree.renamed(self._bad.sha)
         return dataclasses.replace(request, builds=builds, known=known, instead_of=places, renamed=renamed)

@@ -4,16 +4,18 @@ It reads a JSON object (`bisect.child.Request`) from standard input, and runs py
 that are asked about. Into the request's file goes a JSON line `{"untracked"}` with the ini file's patterns of files
 that git does not track, and one for each case: `{"case", "own", "data", "nodeid"}` with `own`, its id in this folder,
 and with what is known before anything is measured: `side`, what it is built from; `same_as`, a point whose answer is
-this one's too; `problem`, why it cannot be built.
+this one's too; `problem`, why it cannot be built. While it is measured, a line `{"base_of", "side"}` follows for each
+case that was built at the base: the case, and what it is built from there.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +24,12 @@ import pytest
 from pytest_ngraph.against.pairing import BaseCase, Collection, pair
 from pytest_ngraph.against.revision.untracked import bring_untracked
 from pytest_ngraph.case import Case
-from pytest_ngraph.plugin.assembly import SESSION
+from pytest_ngraph.plugin.assembly import BASE, SESSION
 from pytest_ngraph.plugin.case_writer import MEASURING, node, run_pytest, selection, set_options, whole_files
 from pytest_ngraph.plugin.items import case_of, measures
 from pytest_ngraph.plugin.options.reading import lines
 from pytest_ngraph.system.child import die_with_parent
-from pytest_ngraph.system.relocation import STANDARD_LIBRARY, completed, moved, with_paths
+from pytest_ngraph.system.relocation import STANDARD_LIBRARY, completed, moved, project_path, with_paths
 
 if TYPE_CHECKING:
     from pytest_ngraph.bench.beside_base.base_builds import Unbuilt
@@ -42,6 +44,7 @@ class BisectStep:
         self._places = tuple(map(Path, request["instead_of"])) if request["instead_of"] else None
         self._renamed = {Path(new): Path(old) for new, old in request["renamed"].items()}
         self._nodes: dict[str, str] = {}
+        self._home: dict[Case, Case] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -59,11 +62,12 @@ class BisectStep:
         own = {case: item for item in reversed(items) if (case := case_of(item)) is not None and measures(item)}
         asked = self._asked({self._at_home(case): case for case in reversed(own)}, own)
         built = self._built(asked.values(), config)
-        found = [self._line(case, here, own[here].nodeid, built.get(here)) for case, here in asked.items()]
-        written = [{"untracked": list(map(str, config.getini("ngraph_untracked") or ()))}, *found]
-        Path(self._request["file"]).write_text("".join(json.dumps(line) + "\n" for line in written))
-        measured = {line["own"] for line in found if not (line.get("same_as") or line.get("problem"))}
-        kept = [own[here] for here in asked.values() if here.id in measured]
+        found = {here: self._line(case, here, own[here].nodeid, built.get(here)) for case, here in asked.items()}
+        self._write({"untracked": list(map(str, config.getini("ngraph_untracked") or ()))}, *found.values())
+        self._home = {here: case for case, here in asked.items()}
+        measured = [here for here, line in found.items() if not (line.get("same_as") or line.get("problem"))]
+        self._hand_over(measured, built, config)
+        kept = [own[here] for here in measured]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
 
@@ -99,17 +103,44 @@ class BisectStep:
         file, colons, name = item.nodeid.partition("::")
         return f"{self._nodes.get(file, file)}{colons}{name}"
 
+    def _write(self, *lines: Mapping[str, Any]) -> None:
+        with Path(self._request["file"]).open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+
     def _built(self, cases: Any, config: pytest.Config) -> Mapping[Case, Side | Unbuilt]:
         if self._places is None or not self._request["builds"]:
             return {}
         from pytest_ngraph.bench.beside_base.building import built
         from pytest_ngraph.bench.conditions import Conditions
+        from pytest_ngraph.bench.processes.scratch import Scratch
         from pytest_ngraph.machine.host import THIS_MACHINE
 
+        scratch = Scratch()
+        config.add_cleanup(scratch.close)
         options = config.stash[SESSION].options
         conditions = Conditions(common=options.settings, profiles=options.inventory, machine=THIS_MACHINE.machine)
         copy, original = self._places
-        return built(cases, conditions, (copy, original))
+        own_path = project_path([], copy, (Path.cwd(), config.rootpath))
+        return built(cases, conditions, (copy, original), scratch.folder, own_path)
+
+    def _hand_over(self, measured: Sequence[Case], built: Mapping[Case, Side | Unbuilt], config: pytest.Config) -> None:
+        """Have the gate measure what was built, and write what it builds at the base. Remove what it does not need."""
+        base = config.stash[BASE]
+        if self._places is None or base is None:
+            return
+        from pytest_ngraph.bench.beside_base.differing import Side
+
+        base.on_built = self._write_base
+        artifacts = {case.group: side.artifact for case, side in built.items() if isinstance(side, Side)}
+        base.exported = {case.group: artifacts[case.group] for case in measured if case.group in artifacts}
+        for group, artifact in artifacts.items():
+            if group not in base.exported:
+                shutil.rmtree(artifact.folder, ignore_errors=True)
+
+    def _write_base(self, case: Case, side: Side) -> None:
+        """Write what a case is built from at the base, with the paths of the repository in place of its copy's."""
+        if self._places is not None and case in self._home:
+            self._write({"base_of": self._home[case].id, "side": side.moved(*self._places).to_dict()})
 
     def _line(self, case: Case, here: Case, nodeid: str, built: Side | Unbuilt | None) -> dict[str, Any]:
         line: dict[str, Any] = {"case": case.id, "own": here.id, "data": case.to_dict(), "nodeid": nodeid}

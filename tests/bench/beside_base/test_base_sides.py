@@ -16,9 +16,10 @@ from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.bench.beside_base.base import Base
 from pytest_ngraph.bench.beside_base.base_builds import BaseBuilds
 from pytest_ngraph.bench.beside_base.base_sides import BaseSides
+from pytest_ngraph.bench.beside_base.differing import Side
 from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.bench.processes.process import WorkerFailed
-from pytest_ngraph.bench.processes.workers import Workers
+from pytest_ngraph.bench.processes.workers import BASE_EXPORTER, Workers
 from pytest_ngraph.case import Case
 from pytest_ngraph.record import Failure
 
@@ -38,6 +39,19 @@ class Exporter:
 
     def request(self, do: str, **arguments: Any) -> dict[str, Any]:
         return Artifact(folder=Path(arguments["folder"]), case=Case.from_dict(arguments["case"])).to_dict()
+
+
+class Reading(Exporter):
+    """The same, for a workload that a file beside it is read for, and for a compiler whose files nobody finds."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        self._file = file
+
+    def request(self, do: str, **arguments: Any) -> dict[str, Any]:
+        if do == "compiler_files":
+            raise WorkerFailed(Failure(phase="build", kind="raised", message="no such module"))
+        return super().request(do, **arguments) | {"files": {self._file: "digest"}}
 
 
 class Slow(Exporter):
@@ -109,3 +123,31 @@ def test_an_interrupt_does_not_wait_for_the_base(tmp_path: Path, *, is_quick: bo
         base_sides.of(HEAD, Artifact(folder=tmp_path, case=HEAD.group))
     base_sides.close()
     assert exporter.kills == kills
+
+
+def test_what_is_built_at_the_base_is_announced_with_the_paths_of_the_head(tmp_path: Path) -> None:
+    tree, root = tmp_path / "tree", tmp_path / "root"
+    found: list[tuple[Case, Side]] = []
+    base = dataclasses.replace(
+        base_of(HEAD), instead_of=(tree, root), on_built=lambda case, side: found.append((case, side))
+    )
+    workers = cast("Workers", Reading(f"{tree}/nets.py"))
+    base_sides_of(base, workers, lambda case: Target(), tmp_path).of(HEAD, None)
+    [(announced, side)] = found
+    assert (announced, side.case) == (HEAD, HEAD)
+    assert side.artifact.own_files == {f"{root}/nets.py": "digest"}
+
+
+def test_a_compiler_whose_files_are_not_known_is_never_the_same(tmp_path: Path) -> None:
+    """Nor where asking for them fails for one reason at both sides."""
+    own, places = dataclasses.replace(HEAD, compiler="mine:Compiler"), (tmp_path / "tree", tmp_path / "root")
+    sides = []
+    for name in ("one", "other"):
+        (folder := tmp_path / name).mkdir()
+        workers = cast("Workers", Reading(f"{tmp_path}/nets.py"))
+        builds = BaseBuilds(Home(), workers, lambda case: Target(), 60, folder, places)
+        artifact = builds.artifact(own.group, own)
+        assert isinstance(artifact, Artifact)
+        sides.append(builds.side(own, artifact, BASE_EXPORTER, own))
+    assert sides[0].is_same(sides[0])
+    assert not sides[0].is_same(sides[1])

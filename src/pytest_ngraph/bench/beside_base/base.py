@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from pytest_ngraph.artifact import Artifact
+from pytest_ngraph.bench.beside_base.differing import Side
 from pytest_ngraph.bench.processes.home import Home
 from pytest_ngraph.case import Case
 from pytest_ngraph.comparison import Comparison, Placement
@@ -44,6 +46,8 @@ class Base:
         measures_equals: whether a case is compared even if graph, weights and inputs are those of its base.
         measures_unchanged: whether a case that is not compared, because it equals its base's, is measured by itself.
         explain: which cases are profiled beside their base, to explain where they differ.
+        exported: what groups of the head were exported to before this run. Each is used once, and its folder removed.
+        on_built: is called with a case of the head, and the base's side of it with the head's paths, once it is built.
     """
 
     name: str
@@ -57,6 +61,8 @@ class Base:
     measures_equals: bool = False
     measures_unchanged: Callable[[Case], bool] = lambda case: True
     explain: Explained = "none"
+    exported: Mapping[Case, Artifact] = field(default_factory=dict)
+    on_built: Callable[[Case, Side], object] | None = None
 
     def explains(self, comparison: Comparison) -> bool:
         """Return whether head and base of a decided comparison are profiled."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
@@ -129,8 +130,8 @@ class BaseBuilds:
                 worker = self._workers.resident(exporter, target, home)
                 answer = worker.request("compiler_files", timeout_s=self._timeout_s, compiler=compiler)
                 self._compilers[key] = answer["files"]
-            except (OSError, Unsupported, WorkerFailed) as error:  # unknown, and so not surely the same
-                self._compilers[key] = {exporter: str(error)}
+            except (OSError, Unsupported, WorkerFailed) as error:  # unknown, and so never the same as at another side
+                self._compilers[key] = {f"{exporter} {uuid.uuid4().hex}": str(error)}
         return self._compilers[key]
 
     def _exporter(self, case: Case, target: Target) -> tuple[WorkerProcess | None, Callable[[], Artifact | Unbuilt]]:

@@ -90,6 +90,8 @@ class BaseSides:
         if isinstance(built, Unbuilt):
             return built.noted_in(comparison), None
         base = self._builds.side(base_case, built, BASE_EXPORTER, case)
+        if self._base.on_built is not None:
+            self._base.on_built(case, base.moved(*self._base.instead_of) if self._base.instead_of else base)
         head = self._builds.side(case, artifact, EXPORTER, case) if artifact else None
         if head:
             instead_of, measures_equals = self._base.instead_of, self._base.measures_equals

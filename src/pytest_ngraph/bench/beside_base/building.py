@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -17,16 +17,24 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.system.child import search_path
 
 
-def built(cases: Iterable[Case], conditions: Conditions, instead_of: tuple[Path, Path]) -> dict[Case, Side | Unbuilt]:
+def built(
+    cases: Iterable[Case],
+    conditions: Conditions,
+    instead_of: tuple[Path, Path],
+    folder: Path,
+    own_path: Sequence[Path] = (),
+) -> dict[Case, Side | Unbuilt]:
     """Build each case in a worker process, and return what its compiler would start from, or why there is nothing.
 
     Args:
         instead_of: this folder's copy of a repository, and the repository itself, from which nothing may be imported.
+        folder: where the artifacts are written.
+        own_path: as in `Home`.
     """
-    home = Home(folder=Path.cwd(), path=search_path())
+    home = Home(folder=Path.cwd(), path=search_path(), own_path=own_path)
     settings = conditions.settings
     with (
-        workers_alone(partial(print, file=sys.stderr), settings.memory_bytes, home) as (workers, scratch),
-        closing(BaseBuilds(home, workers, conditions.target, settings.timeout_s, scratch, instead_of)) as builds,
+        workers_alone(partial(print, file=sys.stderr), settings.memory_bytes, home) as (workers, _),
+        closing(BaseBuilds(home, workers, conditions.target, settings.timeout_s, folder, instead_of)) as builds,
     ):
         return {case: builds.built(case) for case in cases}
