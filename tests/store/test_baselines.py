@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from synthetic import case, failed, measured
+from synthetic import case, failed, measured, skipped
 
 from pytest_ngraph import store
 from pytest_ngraph.comparison import Comparison
@@ -32,6 +32,13 @@ def kept(tmp_path: Path) -> Path:
         run_of(tmp_path, run, measured(CASE, seconds))
         baselines.keep(tmp_path, "v1", run)
     return tmp_path
+
+
+@pytest.mark.parametrize(("last", "ran"), [(failed(CASE), True), (skipped(CASE, "no such operator"), False)])
+def test_a_failure_does_not_excuse_a_case(kept: Path, last: Record, *, ran: bool) -> None:
+    """Else a crash that was saved with the others of its run would hide that the case is never measured again."""
+    baselines.keep(kept, "v1", run_of(kept, "20260103-000000-1", last))
+    assert baselines.read(kept, "v1").ran(CASE) is ran
 
 
 def test_a_baseline_grows_by_a_run_each_time(kept: Path) -> None:

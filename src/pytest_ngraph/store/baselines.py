@@ -45,9 +45,12 @@ class Baseline:
         return f"run {self.runs[-1].id}" if self.name == LATEST else f"baseline {self.name}"
 
     def ran(self, case: Case) -> bool:
-        """Return whether the last run that has a record of the case measured it."""
-        found = [record for run in self.runs for record in run.records if record.case == case]
-        return bool(found) and found[-1].outcome == "measured"
+        """Return whether the last run that measured or skipped the case measured it.
+
+        A run in which it failed says nothing: else a case that crashes once would be missed by nobody afterwards.
+        """
+        outcomes = [record.outcome for run in self.runs for record in run.records if record.case == case]
+        return next((each for each in reversed(outcomes) if each in ("measured", "skipped")), "") == "measured"
 
     @property
     def records(self) -> dict[Case, list[Record]]:

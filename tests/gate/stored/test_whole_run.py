@@ -127,6 +127,13 @@ def test_a_case_that_fails_now_is_missing(tmp_path: Path) -> None:
     assert (found.names, found.missing) == ([None], [case("tvm").id])
 
 
+def test_a_failure_in_a_run_of_the_baseline_does_not_excuse_a_case(tmp_path: Path) -> None:
+    own = case("tvm")
+    for last, name in ((failed(own), "lost"), (skipped(own, "no such operator"), None)):
+        before = [[measured(own, 1.0)], [last]]
+        assert at_once(tmp_path / last.outcome, [skipped(own, "no such library")], before).names == [name]
+
+
 def test_a_regression_leaves_more_of_the_level_to_the_cases_before_it(tmp_path: Path) -> None:
     one, two, new = (case("openvino", size) for size in (1, 2, 3))
     before = [[measured(each, 1.0) for each in (one, two)]]

@@ -27,7 +27,7 @@ class AlignedRuns:
         ids: of the cases.
         present: whether the run measured the case: of the baseline, not beside a base.
         known: whether it did, with enough rounds to estimate the error.
-        ran: whether the last run of the baseline that has a record of the case measured it, shape (n,).
+        ran: as `Baseline.ran`, shape (n,).
         busy: whether the machine was busy.
         threads: cores that computed; -1 where that was not recorded.
         effects: logarithms of seconds per iteration.
@@ -46,7 +46,8 @@ class AlignedRuns:
         measured = self._column([run.are(Kind.MEASURED) for run in self._outlines], fill=False)
         beside_a_base = self._column([run.are(Kind.COMPARED) for run in self._outlines], fill=False)
         beside_a_base[HEAD] = False
-        has = self._column([np.ones(len(run.ids), dtype=np.bool_) for run in self._outlines], fill=False)[:HEAD]
+        says = Kind.MEASURED | Kind.SKIPPED
+        has = self._column([run.are(says) for run in self._outlines], fill=False)[:HEAD]
         last = len(runs) - 1 - has[::-1].argmax(axis=0)
         self.ran: Bools = has.any(axis=0) & measured[last, np.arange(len(self.ids))]
         self.present: Bools = measured & ~beside_a_base
