@@ -17,7 +17,8 @@ def test_convolutions_in_a_row_have_a_kernel_each() -> None:
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.Conv2d(8, 8, 3), torch.nn.ReLU()).eval()
     image = torch.randn(1, 3, 16, 16)
     with torch.inference_mode():
-        optimized: Any = torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.trace(module, image)))
+        traced: Any = torch.jit.trace(module, image)  # type: ignore[no-untyped-call]
+        optimized: Any = torch.jit.optimize_for_inference(torch.jit.freeze(traced))
     nodes = [
         node("conv2d", "0", "conv2d"),
         node("conv2d_1", "1", "conv2d", ["conv2d"]),
