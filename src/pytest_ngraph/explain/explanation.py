@@ -15,6 +15,7 @@ from pytest_ngraph.explain.graphs import GraphDifference
 from pytest_ngraph.explain.moves import with_heads_paths
 from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.explain.rows import Row, Series
+from pytest_ngraph.explain.split_off import split_off
 from pytest_ngraph.stats import Estimate, without_infinities
 
 LEAST_COVERAGE = 0.8
@@ -80,7 +81,9 @@ def explain(profiles: Sequence[Profile], depth: int | None = None, *, fuses_alik
         base, head = profiles
         base, moved = with_heads_paths(base, head)
         profiles = base, head
-    series = Series(profiles, fuses_alike=fuses_alike)
+    graph = _graph(profiles, moved)
+    due = split_off(profiles, graph) if graph and fuses_alike else ()
+    series = Series(profiles, due, fuses_alike=fuses_alike)
     coverage = tuple(float(np.median(share)) for share in series.profiled / series.latency)
     rows = series.by_module(depth) if min(coverage) >= LEAST_COVERAGE else series.by_operator()
     known = [row.share for row in rows if row.kind != "unattributed"]
@@ -94,15 +97,22 @@ def explain(profiles: Sequence[Profile], depth: int | None = None, *, fuses_alik
         explained=sum(known),
         counters=counted(profiles),
         uncounted=profiles[-1].uncounted,
-        **_differences(profiles, moved),
+        graph=graph,
+        compiled=_compiled(profiles, graph),
     )
 
 
-def _differences(profiles: Sequence[Profile], moved: Mapping[str, str]) -> dict[str, Any]:
-    """Return what was compiled differently, by the names of the fields."""
+def _compiled(profiles: Sequence[Profile], graph: GraphDifference | None) -> CompiledDifference | None:
+    """Return what was compiled differently; None for one case."""
     if len(profiles) == 1:
-        return {"graph": None, "compiled": None}
+        return None
     base, head = profiles
-    graph = graphs.compare(base.nodes, head.nodes, moved) if moved or base.nodes != head.nodes else None
-    matched = graph.matched if graph else None
-    return {"graph": graph, "compiled": fusions.compare(base, head, matched)}
+    return fusions.compare(base, head, graph.matched if graph else None)
+
+
+def _graph(profiles: Sequence[Profile], moved: Mapping[str, str]) -> GraphDifference | None:
+    """Return what differs between two programs; None for one program."""
+    if len(profiles) == 1:
+        return None
+    base, head = profiles
+    return graphs.compare(base.nodes, head.nodes, moved) if moved or base.nodes != head.nodes else None

@@ -35,9 +35,14 @@ def place_of_main(kernel: Kernel, nodes: Mapping[str, Node]) -> Place:
 
     Only for two cases that fuse alike: else a kernel that does more than its counterpart would look slow.
     """
-    own = [nodes[name] for name in kernel.nodes if name in nodes]
-    main = [node for node in own if node.operator.lower().startswith(MAIN)]
+    main = main_of(kernel, nodes)
     return Place("module", main[0].module) if len(main) == 1 and not kernel.layout else place(kernel, nodes)
+
+
+def main_of(kernel: Kernel, nodes: Mapping[str, Node]) -> list[Node]:
+    """Return the convolutions and products that went into a kernel."""
+    own = [nodes[name] for name in kernel.nodes if name in nodes]
+    return [node for node in own if node.operator.lower().startswith(MAIN)]
 
 
 def paths_of(kernel: Kernel, nodes: Mapping[str, Node]) -> list[str]:

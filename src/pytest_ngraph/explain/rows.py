@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -50,6 +50,7 @@ class Series:
 
     Args:
         fuses_alike: whether two cases are by one compiler.
+        due: modules of each case that kernels count for whatever went into them, by the kernel's name (`split_off`).
         side_by_side: whether each case is shown by itself; there may be any number of them then.
 
     Attributes:
@@ -57,8 +58,16 @@ class Series:
         profiled: seconds per call of all kernels; likewise.
     """
 
-    def __init__(self, profiles: Sequence[Profile], *, fuses_alike: bool = False, side_by_side: bool = False) -> None:
+    def __init__(
+        self,
+        profiles: Sequence[Profile],
+        due: Sequence[Mapping[str, str]] = (),
+        *,
+        fuses_alike: bool = False,
+        side_by_side: bool = False,
+    ) -> None:
         self._profiles = profiles
+        self._due = due or [{} for _ in profiles]
         self._side_by_side = side_by_side
         self._fuses_alike = fuses_alike
         self._nodes = [{node.name: node for node in profile.nodes} for profile in profiles]
@@ -160,6 +169,8 @@ class Series:
         return bool(np.all(np.median(seconds, axis=1) < SMALL * np.median(self.latency, axis=1)))
 
     def _place(self, case: int, kernel: Kernel) -> Place:
+        if kernel.name in self._due[case]:
+            return Place("module", self._due[case][kernel.name])
         if self._fuses_alike:
             return place_of_main(kernel, self._nodes[case])
         found = place(kernel, self._nodes[case])
