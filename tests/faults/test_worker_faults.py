@@ -39,7 +39,7 @@ SURVIVORS = (
     "faulty:LeavesThreads",
     "faulty:Wanders",
 )
-CLOSING = {"faulty:HangsClosing": "time-out", "faulty:RaisesClosing": "IndexError"}
+CLOSING = {"faulty:HangsClosing": "took longer than 4 s and was killed", "faulty:RaisesClosing": "IndexError"}
 
 LIMITS = ("--ngraph-timeout=4", "--ngraph-memory=300MiB")
 
