@@ -8,7 +8,7 @@ from pathlib import Path
 
 from explained import node
 
-from pytest_ngraph.compilers.profiling.inductor import in_order, information
+from pytest_ngraph.compilers.profiling.inductor import in_order, information, own
 from pytest_ngraph.compilers.profiling.matching import complete
 
 CONVOLUTION = "aoti_torch_cpu_mkldnn__convolution_pointwise_binary"
@@ -34,6 +34,26 @@ def test_an_older_package_names_nothing(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "model.pt2", "w") as archive:
         archive.writestr("model/version", "2")
     assert information(tmp_path / "model.pt2") == []
+
+
+def test_a_kernel_does_not_own_what_those_before_it_have_computed() -> None:
+    """Along a residual stream, PyTorch 2.14 names all additions and normalizations so far."""
+    named = [
+        ("linear", ("add",)),
+        ("norm", ("add", "norm")),
+        ("linear", ("add", "norm", "gelu")),
+        ("linear", ("add", "norm", "gelu", "add_1")),
+        ("norm_again", ("add", "norm", "gelu", "add_1")),
+        ("copy", ()),
+    ]
+    assert [operations for _, operations in own(named)] == [
+        ("add",),
+        ("norm",),
+        ("gelu",),
+        ("add_1",),
+        ("add_1",),
+        (),
+    ]
 
 
 def test_operations_that_no_kernel_names_lie_between_those_that_are_named() -> None:

@@ -1,8 +1,8 @@
 """Profile Inductor's package, compiled once more so that its kernels report themselves to `torch.profiler`.
 
 The package says which operations of the program went into each kernel (`kernel_information.json`), in the order in
-which kernels run. Of what was fused into a library's kernel it names the last; the others lie between those of the
-kernels before and after.
+which kernels run, with some that went into kernels before it. Of what was fused into a library's kernel it names the
+last; the others lie between those of the kernels before and after.
 """
 
 from __future__ import annotations
@@ -89,12 +89,28 @@ class ProfiledPackage:
 
 
 def information(package: Path) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the kernels of a package in their order, with the operations named. An older PyTorch names none."""
+    """Return the kernels of a package in their order, with their operations. An older PyTorch names none."""
     with zipfile.ZipFile(package) as archive:
         file = next((name for name in archive.namelist() if name.endswith(INFORMATION)), None)
         found: Mapping[str, Any] = json.loads(archive.read(file)) if file else {}
     numbered = sorted((int(key.rpartition(":")[2]), key.rpartition(":")[0], each) for key, each in found.items())
-    return [(name, tuple(each["pre_grad_nodes"])) for _, name, each in numbered]
+    return own([(name, tuple(each["pre_grad_nodes"])) for _, name, each in numbered])
+
+
+def own(named: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return kernels with their own operations.
+
+    Beside these, a kernel names those of kernels before it whose results it adds to: along the residual stream of a
+    transformer, of all blocks so far. Its own are those that no kernel has named before, or else the last ones that
+    were.
+    """
+    first: dict[str, int] = {}
+    found = []
+    for index, (name, operations) in enumerate(named):
+        begun = [first.setdefault(operation, index) for operation in operations]
+        latest = max(begun, default=index)
+        found.append((name, tuple(o for o, at in zip(operations, begun, strict=True) if at == latest)))
+    return found
 
 
 def in_order(names: Sequence[str], information: Sequence[tuple[str, tuple[str, ...]]]) -> dict[str, Known]:
