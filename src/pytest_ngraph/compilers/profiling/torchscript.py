@@ -151,10 +151,10 @@ def known(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, Known]:
     matched = _matched(steps, nodes)
     return {
         step.name: Known(
-            nodes=tuple(matched.get(step.name, ())),
+            nodes=(matched[step.name],) if step.name in matched else (),
             inputs=tuple(dict.fromkeys(made_by[value] for value in step.reads if value in made_by)),
             layout=step.operator in LAYOUT and step.name not in matched,
-            whole=step.name in matched and begin.isdisjoint(matched[step.name]),
+            whole=step.name in matched and matched[step.name] not in begin,
         )
         for step in steps
     }
@@ -170,8 +170,8 @@ def timed(call: Span, steps: Sequence[Step]) -> Iterator[tuple[str, float]]:
         yield step.name, span.seconds
 
 
-def _matched(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, list[str]]:
-    """Return the operations of each step: first by parameters, then by the order between these."""
+def _matched(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, str]:
+    """Return the operation of each step, as far as known: first by parameters, then by the order between these."""
     keys = [(SAME.get(step.operator, step.operator), step.module) for step in steps]
     own = [(SAME.get(node.operator, node.operator), node.module) for node in nodes]
     by_parameter = {key: index for index, key in enumerate(own) if key[0] in SAME.values()}
@@ -181,7 +181,7 @@ def _matched(steps: Sequence[Step], nodes: Sequence[Node]) -> dict[str, list[str
     free_nodes = [index for index in range(len(own)) if index not in taken]
     in_order = aligned([keys[place][0] for place in free_places], [own[index][0] for index in free_nodes])
     pairs |= {free_places[place]: free_nodes[index] for place, index in in_order}
-    return {steps[place].name: [nodes[index].name] for place, index in pairs.items()}
+    return {steps[place].name: nodes[index].name for place, index in pairs.items()}
 
 
 def _reports(node: Any) -> bool:
