@@ -10,7 +10,9 @@ from explained import kernel, node, profile
 from pytest_ngraph.explain import moves
 from pytest_ngraph.explain.explanation import explain
 from pytest_ngraph.explain.profile import Node, Profile
-from pytest_ngraph.gate.why import surely_differing, why
+from pytest_ngraph.gate.parts import surely_differing
+from pytest_ngraph.gate.why import why
+from pytest_ngraph.stats import Estimate
 
 Layer = tuple[str, str]
 """A path, and what the module there does: operators with the shape of their result, `linear 8`."""
@@ -151,7 +153,7 @@ def test_nothing_is_named_for_a_new_name(by_path: bool) -> None:
     ).to_dict()
     for slower in (True, False):
         assert surely_differing(explained["rows"], slower=slower) == []
-    assert why(explained, 1.01).split("; ")[1:] == [
+    assert why(explained, Estimate.exactly(1.01)).split("; ")[1:] == [
         "`blocks.0.fc` is now `blocks.0.lin`, `blocks.1.fc` is now `blocks.1.lin`, `blocks.2.fc` is now `blocks.2.lin` "
         "and 1 more",
         "100 % of a call was profiled",
@@ -162,5 +164,5 @@ def test_an_inserted_layer_is_the_first_that_is_named() -> None:
     head = sequential(SEQUENTIAL[0], "layer_norm 8", *SEQUENTIAL[1:])
     explained = explain([timed(sequential(*SEQUENTIAL), {}), timed(head, {"1": 3.0})], fuses_alike=True).to_dict()
     assert [row["name"] for row in surely_differing(explained["rows"], slower=True)] == ["1"]
-    assert "added: layer_norm in `1`" in why(explained, 10 / 7)
-    assert "removed" not in why(explained, 10 / 7)
+    assert "added: layer_norm in `1`" in why(explained, Estimate.exactly(10 / 7))
+    assert "removed" not in why(explained, Estimate.exactly(10 / 7))

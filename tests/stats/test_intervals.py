@@ -16,6 +16,7 @@ from pytest_ngraph.stats.intervals import (
     intervals_of_rounds,
     median_interval,
     median_intervals,
+    quotient,
     relative_half_width,
     widening,
 )
@@ -122,3 +123,25 @@ def test_widening_is_never_below_one_and_keeps_the_value(samples: Floats) -> Non
 def test_widened_interval_scales_with_the_samples(samples: Floats, factor: float) -> None:
     scaled = intervals_of_rounds(samples[None, :] * factor)[0]
     assert scaled == pytest.approx(intervals_of_rounds(samples[None, :])[0].scaled(factor), rel=1e-6)
+
+
+@pytest.mark.parametrize("error", [0.02, 0.2])
+def test_the_interval_of_a_quotient_covers_it_as_often_as_those_of_its_numbers_cover_them(error: float) -> None:
+    random = np.random.default_rng(3)
+    above, below = (random.normal(mean, error * mean, 4000) for mean in (3.0, 4.0))
+    reaches = [1.96 * error * mean for mean in (3.0, 4.0)]
+    intervals = [
+        quotient(*(Estimate(value, value - reach, value + reach) for value, reach in zip(pair, reaches, strict=True)))
+        for pair in zip(above.tolist(), below.tolist(), strict=True)
+    ]
+    covering = sum(each.low <= 0.75 <= each.high for each in intervals) / len(intervals)
+    assert covering == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_quotient_of_exact_numbers_is_exact() -> None:
+    assert quotient(Estimate.exactly(3.0), Estimate.exactly(4.0)) == pytest.approx((0.75, 0.75, 0.75))
+
+
+@pytest.mark.parametrize("below", [Estimate(4.0, 0.0, 8.0), Estimate(4.0, -math.inf, math.inf)])
+def test_a_quotient_has_no_bounds_where_the_second_number_may_be_zero(below: Estimate) -> None:
+    assert quotient(Estimate(3.0, 2.9, 3.1), below) == (0.75, -math.inf, math.inf)

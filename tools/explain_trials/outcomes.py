@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_ngraph.gate import Rule, verdict
-from pytest_ngraph.gate.why import slowdown_s, surely_differing
+from pytest_ngraph.gate.parts import differing, is_module, slowdown_s, together
 from pytest_ngraph.record import Record
-from pytest_ngraph.stats import Estimate
+from pytest_ngraph.stats import Estimate, quotient
 
 
 class Plant(NamedTuple):
@@ -35,6 +35,7 @@ class Outcome:
         verdict: the gate's.
         first: the first part that it names as slower, empty for none; None where there is no explanation.
         part_s: by how many seconds this part is slower, with its interval.
+        parts_s: by how many seconds all parts are slower that surely are, together.
         whole_s: by how many seconds the whole network is slower by the gate's launches, with the verdict's interval.
         coverage: profiled time over timed latency, the lesser of base and head.
     """
@@ -45,6 +46,7 @@ class Outcome:
     verdict: str
     first: str | None = None
     part_s: Estimate | None = None
+    parts_s: Estimate | None = None
     whole_s: Estimate | None = None
     coverage: float = 0.0
 
@@ -60,18 +62,21 @@ class Outcome:
         return self.first == self.plant.module or self.first.startswith(f"{self.plant.module}.")
 
     @property
-    def covers(self) -> bool:
-        """Whether the interval of the first part has the difference of the whole network in it."""
-        if self.part_s is None or self.whole_s is None:
-            return False
-        return self.part_s.low <= self.whole_s.value <= self.part_s.high
+    def is_all(self) -> bool:
+        """Whether the first part may be the whole slowdown: whether the interval of its share has 100 % in it."""
+        return _is_all(self.part_s, self.whole_s)
 
     @property
-    def meets(self) -> bool:
-        """Whether the intervals of both have something in common."""
-        if self.part_s is None or self.whole_s is None:
-            return False
-        return self.part_s.low <= self.whole_s.high and self.whole_s.low <= self.part_s.high
+    def are_all(self) -> bool:
+        """Whether all parts that are surely slower may be the whole slowdown together."""
+        return _is_all(self.parts_s, self.whole_s)
+
+
+def _is_all(part_s: Estimate | None, whole_s: Estimate | None) -> bool:
+    if part_s is None or whole_s is None:
+        return False
+    share = quotient(part_s, whole_s)
+    return share.low <= 1 <= share.high
 
 
 def outcome(record: Record, plants: Mapping[str, Plant]) -> Outcome | None:
@@ -99,13 +104,14 @@ def _explained(reached: Outcome, explanation: dict[str, Any], ratio: Estimate) -
     Args:
         ratio: the head's time over the base's, with its interval.
     """
-    sure = surely_differing(explanation["rows"], slower=True)
-    slower = [row for row in sure if row["kind"] in ("module", "between")]
+    slower = [row for row in differing(explanation, slower=True) if is_module(row) or row["kind"] == "layout"]
+    modules = [row for row in slower if is_module(row)]
     return dataclasses.replace(
         reached,
-        first=slower[0]["name"] if slower else "",
-        part_s=Estimate.with_bounds(*slower[0]["difference"]) if slower else None,
-        whole_s=Estimate(*(slowdown_s(explanation, each) for each in ratio)),
+        first=modules[0]["name"] if modules else "",
+        part_s=together(modules[:1]) if modules else None,
+        parts_s=together(slower) if slower else None,
+        whole_s=slowdown_s(explanation, ratio),
         coverage=min(explanation["coverage"]),
     )
 
@@ -120,8 +126,8 @@ def read(path: Path | None) -> dict[Key, Outcome]:
 
 def _tuples(kept: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that JSON has as lists."""
-    types = {"plant": Plant._make, "part_s": Estimate._make, "whole_s": Estimate._make}
-    return {name: make(kept[name]) for name, make in types.items() if kept[name] is not None}
+    types = {"plant": Plant._make, "part_s": Estimate._make, "parts_s": Estimate._make, "whole_s": Estimate._make}
+    return {name: make(kept[name]) for name, make in types.items() if kept.get(name) is not None}
 
 
 def keep(path: Path, outcomes: Iterable[Outcome]) -> None:

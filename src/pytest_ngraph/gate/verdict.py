@@ -207,7 +207,7 @@ def _measured(case: Case, comparison: Comparison, evidence: Evidence) -> Verdict
         measured_s=comparison.elapsed_s,
         broken=bool(comparison.broken),
         reason=_reason(comparison, rounds, evidence.rule) if name == "inconclusive" else "",
-        why=why(comparison.explanation, ratio.value) if comparison.explanation else "",
+        why=why(comparison.explanation, ratio) if comparison.explanation else "",
     )
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_ngraph.explain.counters import in_words
 from pytest_ngraph.explain.explanation import SLOWED
 from pytest_ngraph.explain.places import is_within, lowest
 from pytest_ngraph.explain.profile import SILENT
-from pytest_ngraph.metrics.between import NORMAL, TAIL
-from pytest_ngraph.metrics.text import signed
-from pytest_ngraph.stats import Estimate
+from pytest_ngraph.gate.parts import Row, differing, is_module, is_unchanged, slowdown_s, surely_differing, together
+from pytest_ngraph.metrics.text import signed, with_interval
+from pytest_ngraph.stats import Estimate, quotient
 from pytest_ngraph.wording import counted, enumerated, grouped, listed
 
-Row = Mapping[str, Any]
-"""A part of the time, as `Explanation.to_dict` writes it."""
 UNEXPLAINED = "where is not known"
 """What a sentence begins with where there is no explanation."""
 UNNAMED = ("unattributed", "outside", "others")
@@ -31,8 +28,8 @@ MOST_CHANGES = 3
 """Operations, fusions and kinds of kernels that it names."""
 
 
-def why(explanation: Mapping[str, Any], ratio: float) -> str:
-    """Return an explanation in words: ``layer3.0.conv1` +2.1 ms [1.9, 2.3], 94 % of the slowdown; 91 % profiled`.
+def why(explanation: Mapping[str, Any], ratio: Estimate) -> str:
+    """Return an explanation in words: ``layer3.0.conv1` +2.1 ms [1.9, 2.3], 94 % [88, 101] of the slowdown`, and more.
 
     Args:
         explanation: as `Explanation.to_dict` writes it, or `problem`: why there is none.
@@ -41,79 +38,74 @@ def why(explanation: Mapping[str, Any], ratio: float) -> str:
     if problem := explanation.get("problem"):
         return f"{UNEXPLAINED}: {problem}"
     rows, timed = explanation["rows"], slowdown_s(explanation, ratio)
-    slower, word = (True, "slower") if timed > 0 else (False, "faster")
-    profiled = sum(row["difference"][0] for row in rows if row["kind"] != "outside") * (1 if slower else -1)
-    whole = max(abs(timed), profiled)
-    what = "profiled " * (profiled > MOST_INFLATED * abs(timed)) + ("slowdown" if slower else "gain")
-    sure = surely_differing(rows, slower=slower)
-    known = [row for row in sure if row["kind"] not in UNNAMED]
+    is_slower = timed.value > 0
+    word = "slower" if is_slower else "faster"
+    whole = _whole(rows, timed)
+    known = [row for row in differing(explanation, slower=is_slower) if row["kind"] not in UNNAMED]
     named = known[:MOST_PARTS]
-    shown = named or [row for row in sure if row["kind"] == "outside"]
-    parts = [_part(row, whole, what) for row in shown] or [f"no single part of it is surely {word}"]
-    parts += _further(known, word)
-    first = [row["name"] for row in named if row["kind"] in ("module", "between")]
+    shown = named or [row for row in surely_differing(rows, slower=is_slower) if row["kind"] == "outside"]
+    parts = [_part(row, whole, explanation, known) for row in shown] or [f"no single part of it is surely {word}"]
+    parts += _further(known, whole, word)
+    first = [row["name"] for row in named if is_module(row)]
     parts += _graph(explanation.get("graph"), first)
     parts += _compiled(explanation["compiled"], first)
     parts += in_words(explanation.get("counters", ()))
     return "; ".join([*parts, _coverage(min(explanation["coverage"]))])
 
 
-def slowdown_s(explanation: Mapping[str, Any], ratio: float) -> float:
-    """Return by how many seconds a call of the head is longer than one of the base.
+class Whole(NamedTuple):
+    """The whole difference, as timed, or as profiled where the profiler inflates it.
 
-    It follows from the launches, which time far more calls than there are beside the profiles.
-
-    Args:
-        explanation: as `Explanation.to_dict` writes it.
-        ratio: the head's time over the base's, as all launches show it.
+    Attributes:
+        seconds: more than zero, also where the head is faster.
+        name: what it is called.
     """
-    base_s: float = explanation["latency_s"][0][0]
-    return (ratio - 1) * base_s
+
+    seconds: Estimate
+    name: str
 
 
-def surely_differing(rows: Sequence[Row], *, slower: bool) -> list[Row]:
-    """Return the parts that surely became slower, or else faster, in their order.
-
-    Each has a 95 % interval. Of fifty parts of an unchanged network, one or two would exclude zero by chance. So the
-    intervals are widened until 95 in 100 networks have none that does (Bonferroni, for normal errors).
-
-    Args:
-        rows: all parts, as `Explanation.to_dict` writes them.
-    """
-    wider = NormalDist().inv_cdf(1 - TAIL / max(1, len(rows))) / NORMAL
-    return [row for row in rows if _is_beyond_zero(row, wider if slower else -wider)]
+def _whole(rows: Sequence[Row], timed: Estimate) -> Whole:
+    name = "slowdown" if timed.value > 0 else "gain"
+    sign = 1 if timed.value > 0 else -1
+    profiled = sign * sum(row["difference"][0] for row in rows if row["kind"] != "outside")
+    if profiled > MOST_INFLATED * abs(timed.value):
+        return Whole(Estimate.exactly(profiled), f"profiled {name}")
+    return Whole(_unsigned(timed), name)
 
 
-def _is_beyond_zero(row: Row, wider: float) -> bool:
-    """Return whether the interval of a part lies above zero, or below it where `wider`, its factor, is negative."""
-    difference = Estimate.with_bounds(*row["difference"])
-    if wider > 0:
-        return difference.value > wider * (difference.value - difference.low)
-    return -difference.value > -wider * (difference.high - difference.value)
-
-
-def _part(row: Row, whole: float, what: str) -> str:
-    """Return a part with its difference.
-
-    Args:
-        whole: seconds of the whole difference, as timed or as profiled, whichever is larger.
-        what: what that difference is called.
-    """
+def _part(row: Row, whole: Whole, explanation: Mapping[str, Any], known: Sequence[Row]) -> str:
+    """Return a part with its difference. `known` are all parts that surely differ."""
     name = {"layout": "layout changes", "outside": OUTSIDE}.get(row["kind"], _module(row["name"]))
     name += ", between its parts," if row["kind"] == "between" else ""
-    difference = Estimate.with_bounds(*row["difference"])
-    is_more = abs(difference.value) > MOST_INFLATED * whole
-    share = "more than the whole" if is_more else f"{100 * abs(difference.value) / whole:.0f} % of the"
-    return f"{name} {signed(difference, 's')}, {share} {what}"
+    name += ", not changed itself," if is_unchanged(row, explanation, known) else ""
+    return f"{name} {_difference(Estimate.with_bounds(*row['difference']), whole)}"
 
 
-def _further(known: Sequence[Row], how: str) -> Iterator[str]:
-    """Yield how many parts are not named, and the module that has all parts, if the network is more than that."""
+def _difference(difference: Estimate, whole: Whole) -> str:
+    """Return a difference with its share of the whole: `+2.1 ms [1.9, 2.3], 94 % [88, 101] of the slowdown`."""
+    seconds = _unsigned(difference)
+    if seconds.value > MOST_INFLATED * whole.seconds.value:
+        return f"{signed(difference, 's')}, more than the whole {whole.name}"
+    share = quotient(seconds, whole.seconds)
+    bounded = with_interval(share.scaled(100), "%") if share.is_bounded else f"{100 * share.value:.0f} %"
+    return f"{signed(difference, 's')}, {bounded} of the {whole.name}"
+
+
+def _unsigned(difference: Estimate) -> Estimate:
+    """Return a difference as one above zero."""
+    value, low, high = difference
+    return difference if value > 0 else Estimate(-value, -high, -low)
+
+
+def _further(known: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
+    """Yield how many parts are not named, with the module that has all if the network is more, and what all sum to."""
     if len(known) > MOST_PARTS:
-        is_modules = all(row["kind"] in ("module", "between") for row in known)
-        common = lowest(row["name"] for row in known) if is_modules else ""
+        common = lowest(row["name"] for row in known) if all(map(is_module, known)) else ""
         within = f", all in {_module(common)}" if common else ""
         yield f"{counted(len(known) - MOST_PARTS, 'more part')} {how}{within}"
+    if len(known) > 1:
+        yield f"together {_difference(together(known), whole)}"
 
 
 def _coverage(share: float) -> str:

@@ -13,6 +13,7 @@ from pytest_ngraph.stats.intervals import (
     block_sums,
     intervals_of_rounds,
     median_interval,
+    quotient,
     relative_half_width,
     without_infinities,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "block_sums",
     "intervals_of_rounds",
     "median_interval",
+    "quotient",
     "relative_half_width",
     "without_infinities",
 ]

@@ -85,6 +85,29 @@ class Estimates:
         return Estimates(numbers / self.values, numbers / self.highs, highs)
 
 
+def quotient(above: Estimate, below: Estimate) -> Estimate:
+    """Return the quotient of two positive numbers that were estimated independently, with its interval.
+
+    The interval follows from theirs and has their level (Donner and Zou, "Closed-form confidence intervals for
+    functions of the normal mean and standard deviation", 2012). It is infinite where one of theirs is, or where the
+    lower bound of the second is not above zero.
+    """
+    value = above.value / below.value
+    if not (above.is_bounded and below.is_bounded and below.low > 0):
+        return Estimate(value, -math.inf, math.inf)
+
+    product = above.value * below.value
+
+    def squared(one: float, other: float) -> tuple[float, float]:
+        """Return what the formula has for one bound of each, instead of the squares of their values."""
+        return one * (2 * above.value - one), other * (2 * below.value - other)
+
+    over, under = squared(above.low, below.high)
+    low = over / (product + math.sqrt(max(0.0, product**2 - over * under)))
+    over, under = squared(above.high, below.low)
+    return Estimate(value, low, (product + math.sqrt(max(0.0, product**2 - over * under))) / under)
+
+
 def relative_half_width(estimate: Estimate) -> float:
     """Return half the interval's width as a share of the value: 0.01 means "plus or minus 1 %"."""
     return estimate.width / 2 / abs(estimate.value) if estimate.value else math.inf

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case
+from pytest_ngraph.explain.explanation import explain
 from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.settings import Settings
@@ -69,3 +71,14 @@ def profile(
     """Return a profile whose blocks are all the same."""
     block = Block(latency_s=latency_s, kernels=tuple(kernels))
     return Profile(name=name, nodes=tuple(nodes), blocks=(block,) * blocks)
+
+
+NODES = [node("conv", "layer1.conv", "conv2d"), node("relu", "layer1.act"), node("linear", "head")]
+KERNELS = [kernel("a", 0.4, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.5, ["linear"])]
+"""A base that takes a second a call."""
+
+
+def explained(head: Sequence[Kernel], nodes: Sequence[Node] = NODES, latency_s: float = 1.0) -> dict[str, Any]:
+    """Explain a head of the base that has these kernels, as a comparison keeps it."""
+    pair = [profile(KERNELS, NODES, name="base"), profile(head, nodes, latency_s=latency_s, name="head")]
+    return explain(pair, fuses_alike=True).to_dict()

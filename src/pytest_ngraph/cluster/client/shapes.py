@@ -11,6 +11,7 @@ from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.gate.why import why
 from pytest_ngraph.machine.machine import CXX
 from pytest_ngraph.record import Record
+from pytest_ngraph.stats import Estimate
 from pytest_ngraph.store import conforms
 from pytest_ngraph.store.lines import LONGEST_S, record_of
 
@@ -21,7 +22,7 @@ FOLLOWS_FROM: Mapping[str, Any] = {
     **dict.fromkeys(("target", "settings"), dict[str, Any]),
 }
 """The types of those parts of `provenance.of_measuring` that are read, and not only compared."""
-SLOWER, FASTER = 2.0, 0.5
+SLOWER, FASTER = Estimate.exactly(2.0), Estimate.exactly(0.5)
 """Ratios of head and base for which an explanation is read on trial."""
 
 
