@@ -5,7 +5,7 @@
 Simulated: groups of six arms, close to the fastest or clearly slower, whose rounds have log-normal times. The
 logarithms are independent or an autoregressive series, and arms may share a part of them, as on a busy machine. Every
 arm draws a process of its own, as a machine in general or a calibrated one has them. The arms end by the rules of
-`bench.rounds.goal`, with a budget of 100 rounds each (5 s of 50 ms).
+`bench.rounds.goal`, with a budget of 100 rounds each (5 s of 50 ms); in the last rung of a race, of 32 (1 s of 31 ms).
 
 - wrong pick: the arm that ends as the fastest is called surely above all others, and another is faster by its code.
 - off: whatever was called, the arm that ends as the fastest is slower than another by more than the indifference.
@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,16 +33,21 @@ from pytest_ngraph.bench.rounds.group import interleave
 from pytest_ngraph.case import Case
 from pytest_ngraph.metrics.between import IN_GENERAL, Between, Spread, surely_above
 from pytest_ngraph.record import Round
-from pytest_ngraph.settings import Goal as GoalName
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.stats import Estimate, Floats, intervals_of_rounds
 from pytest_ngraph.worker.measure import is_settled
 
+DEFAULTS = Settings()
 CALIBRATED = Between(Spread(0.003 / math.sqrt(2), 30), Spread(0.003, 30), "calibrated")
 GROUPS = {"close": (1.0, 0.995, 0.97, 0.9, 0.7, 0.4), "clear": (1.0, 0.8, 0.75, 0.6, 0.5, 0.3)}
 """Iterations per second of the arms, over the fastest one's."""
 ARMS = 6
-GOALS: tuple[GoalName, ...] = ("precision", "best", "rank")
+GOALS = {
+    "precision": DEFAULTS,
+    "best": replace(DEFAULTS, goal="best"),
+    "best, in a race": replace(DEFAULTS, goal="best", is_race=True, budget_s=1.0, round_s=1 / 32, min_rounds=8),
+    "rank": replace(DEFAULTS, goal="rank"),
+}
 HEADING = (
     *("goal", "group", "processes", "correlation, shared"),
     *("wrong pick", "off", "wrong order", "sure", "covered", "dropped", "rounds"),
@@ -64,7 +69,6 @@ class Setting(NamedTuple):
     spread: float = 0.02
 
 
-DEFAULTS = Settings()
 MOST_CYCLES = ARMS * round(DEFAULTS.budget_s / DEFAULTS.round_s)
 SETTINGS = (Setting(0.0, 0.0), Setting(0.5, 0.0), Setting(0.5, 0.5))
 
@@ -74,7 +78,7 @@ class CycleNoted:
 
     def __init__(self, goal: Goal) -> None:
         self.cycle = 0
-        self.is_reached, self.reason = goal.is_reached, goal.reason
+        self.is_reached, self.contends, self.reason = goal.is_reached, goal.contends, goal.reason
         self._goal = goal
 
     def takes_part(self, arm: Contender, cycle: int) -> bool:
@@ -90,6 +94,8 @@ class SimulatedArm:
     speed: float
     times: Floats
     noted: CycleNoted
+    round_s: float
+    min_rounds: int
     can_run: bool = True
     in_step: bool = True
     target: Target = field(default_factory=Target)
@@ -98,15 +104,15 @@ class SimulatedArm:
 
     @property
     def is_done(self) -> bool:
-        return is_settled(self.rounds, DEFAULTS.precision_target, first=DEFAULTS.min_rounds)
+        return is_settled(self.rounds, DEFAULTS.precision_target, first=self.min_rounds)
 
     @property
     def has_fewest_rounds(self) -> bool:
-        return len(self.rounds) >= DEFAULTS.min_rounds
+        return len(self.rounds) >= self.min_rounds
 
     @property
     def measured_s(self) -> float:
-        return DEFAULTS.round_s * len(self.rounds)
+        return self.round_s * len(self.rounds)
 
     def measure_round(self, *, after_others: bool) -> None:
         del after_others
@@ -145,10 +151,10 @@ def main() -> None:
     print(table(HEADING, rows))
 
 
-def row(goal: GoalName, group: str, between: Between, setting: Setting, trials: int) -> list[str]:
+def row(goal: str, group: str, between: Between, setting: Setting, trials: int) -> list[str]:
     """Return the row of a goal."""
     random = np.random.default_rng(1)
-    found = [ended(goal, GROUPS[group], between, setting, random) for _ in range(trials)]
+    found = [ended(GOALS[goal], GROUPS[group], between, setting, random) for _ in range(trials)]
     covered, dropped = ([hit for each in found for hit in getattr(each, name)] for name in ("covered", "dropped"))
     shares = [np.mean([getattr(each, name) for each in found]) for name in ("wrong_pick", "off", "wrong_order", "sure")]
     return [
@@ -164,12 +170,11 @@ def row(goal: GoalName, group: str, between: Between, setting: Setting, trials: 
 
 
 def ended(
-    goal: GoalName, speeds: Sequence[float], between: Between, setting: Setting, random: np.random.Generator
+    settings: Settings, speeds: Sequence[float], between: Between, setting: Setting, random: np.random.Generator
 ) -> Ended:
     """Run one group to its goal."""
-    settings = Settings(goal=goal)
     noted = CycleNoted(goal_of(settings, Knowledge(between=between)))
-    arms = drawn(speeds, between, setting, noted, random)
+    arms = drawn(speeds, between, setting, noted, settings, random)
     interleave(arms, settings, Silent(), goal=noted)
     true = {arm.case: speed for arm, speed in zip(arms, speeds, strict=True)}
     ordered = sorted(((arm, arm.interval) for arm in arms), key=lambda each: -each[1].value)
@@ -191,7 +196,12 @@ def ended(
 
 
 def drawn(
-    speeds: Sequence[float], between: Between, setting: Setting, noted: CycleNoted, random: np.random.Generator
+    speeds: Sequence[float],
+    between: Between,
+    setting: Setting,
+    noted: CycleNoted,
+    settings: Settings,
+    random: np.random.Generator,
 ) -> list[SimulatedArm]:
     """Return arms whose processes and rounds are drawn."""
     common = series(setting.correlation, random)
@@ -201,7 +211,7 @@ def drawn(
         noise = setting.spread * (math.sqrt(setting.shared) * common + math.sqrt(1 - setting.shared) * own)
         process = speed * math.exp(random.normal(0, between.process.deviation))
         case = Case(workload="simulated", compiler=f"arm{place}", batch_size=1)
-        arms.append(SimulatedArm(case, process, np.exp(noise) / process, noted))
+        arms.append(SimulatedArm(case, process, np.exp(noise) / process, noted, settings.aim_s, settings.min_rounds))
     return arms
 
 

@@ -43,6 +43,10 @@ class Settings:
         cache: folder of compiled artifacts; None keeps none.
         cache_bytes: size limit of that folder.
         needs_compile_s: whether an artifact of the cache is compiled again if it is not known how long that took.
+        times_compiling: whether the seconds that compiling takes are recorded. If not, no compiler compiles something
+            tiny first, to have done what it does once.
+        is_race: for the goal `best`: an arm that is probably slower than the fastest runs in one cycle in four, and the
+            budget counts the seconds of the others only.
         smoke: build, compile, verify and run once, without measuring (pytest-benchmark's `--benchmark-disable`).
     """
 
@@ -66,6 +70,8 @@ class Settings:
     cache: Path | None = None
     cache_bytes: int = 10 * 2**30
     needs_compile_s: bool = True
+    times_compiling: bool = True
+    is_race: bool = False
     smoke: bool = False
 
     @property

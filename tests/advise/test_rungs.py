@@ -66,7 +66,25 @@ def test_the_first_rung_only_finds_who_is_much_slower(tmp_path: Path) -> None:
     rung, _ = measure(tmp_path, Limits(), budget_s=FIRST_S, wanted=())
     assert (rung.min_rounds, rung.warmup_s, rung.goal) == (6, 0.25, "precision")
     further, _ = measure(tmp_path, Limits(), budget_s=2 * FIRST_S, wanted=())
-    assert (further.min_rounds, further.warmup_s, further.goal) == (12, 3.0, "best")
+    assert (further.min_rounds, further.warmup_s, further.goal) == (8, 3.0, "best")
+    assert (rung.precision_target, further.precision_target) == (0.05, 0.01)
+
+
+def test_compiling_is_timed_only_of_compilers_as_they_are(tmp_path: Path) -> None:
+    """From that follows what their options may take; seconds to compile are not part of the answer."""
+    rung, _ = measure(tmp_path, Limits(), budget_s=FIRST_S, wanted=())
+    assert rung.times_compiling
+    assert rung.needs_compile_s
+    further, _ = measure(tmp_path / "further", Limits())
+    assert not further.times_compiling
+    assert not further.needs_compile_s
+
+
+@pytest.mark.parametrize("budget_s", [FIRST_S, 2 * FIRST_S, 5.0])
+def test_what_is_sure_early_ends_early(budget_s: float, tmp_path: Path) -> None:
+    """The first look at the rounds comes after a quarter of a rung, or earlier."""
+    rung, _ = measure(tmp_path, Limits(), budget_s=budget_s)
+    assert rung.min_rounds * rung.aim_s <= budget_s / 4
 
 
 @pytest.mark.parametrize(
@@ -85,6 +103,7 @@ def test_costs_and_calls_are_measured_as_well_as_limits_need_them(
 ) -> None:
     rung, _ = measure(tmp_path, limits)
     assert (rung.leaders, rung.serving_launches, rung.goal) == (leaders, launches, goal)
+    assert rung.min_rounds == (8 if goal == "best" else 12)
     assert (rung.tails_s > 368 * 0.01) == (limits.p99_s is not None)
 
 

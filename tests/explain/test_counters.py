@@ -12,6 +12,7 @@ from pytest_ngraph.explain.explanation import explain
 from pytest_ngraph.explain.profile import Block, Profile
 from pytest_ngraph.gate.why import why
 from pytest_ngraph.report.explained import lines
+from pytest_ngraph.stats import Estimate
 
 
 def counting(name: str, events: dict[str, float], blocks: int = 8, uncounted: str = "") -> Profile:
@@ -40,7 +41,7 @@ def test_two_cases_are_compared_block_by_block() -> None:
         "8.0 % more cache misses",
         "clock 20.0 % slower",
     ]
-    assert "8.0 % more cache misses" in why(found.to_dict(), 1.1)
+    assert "8.0 % more cache misses" in why(found.to_dict(), Estimate.exactly(1.1))
     shown = "\n".join(lines("net-b1-cpu", found, 100))
     assert "cache misses a call: base 1 M, head 1.08 M" in shown
     assert "clock: base 2 GHz, head 1.6 GHz" in shown
@@ -55,4 +56,4 @@ def test_an_event_that_one_block_lacks_is_left_out_and_the_reason_is_shown() -> 
     made = counting("one", {"task_clock_ns": 1e9}, uncounted="this machine has no hardware counters")
     assert counted([made]) == ()
     assert "Not counted: this machine has no hardware counters." in lines("net-b1-cpu", explain([made]), 100)
-    assert "counters" not in why(explain([made, made]).to_dict(), 1.1)
+    assert "counters" not in why(explain([made, made]).to_dict(), Estimate.exactly(1.1))

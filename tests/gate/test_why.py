@@ -77,6 +77,18 @@ def test_what_has_all_parts_that_became_slower_is_named_where_there_are_more_tha
     assert found.split("; ")[2] == further
 
 
+def test_a_part_that_hardly_differs_beside_the_first_is_counted_and_not_named() -> None:
+    head = [kernel("a", 0.41, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.8, ["linear"])]
+    base = explained(head, latency_s=1.31)
+    for row in base["rows"]:  # as sure as if it had been measured for longer
+        if row["name"].startswith("layer1"):
+            row["difference"] = [0.01, 0.009, 0.011]
+    found = why(base, Estimate.exactly(1.31)).split("; ")
+    assert found[0].startswith("`head` +300 ms [")
+    assert found[1] == "1 more part slower"
+    assert found[2].startswith("together +310 ms [")
+
+
 def test_operations_of_one_module_are_named_together_without_those_that_compute_nothing() -> None:
     operators = ["_assert_tensor_metadata", "transpose", "view", "transpose", "softmax"]
     added = [node(f"more{number}", "head.added", name) for number, name in enumerate(operators)]

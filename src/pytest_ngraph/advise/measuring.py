@@ -30,7 +30,7 @@ from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.serving.launches import LAUNCHES
 from pytest_ngraph.session.options import ResumeOptions
 from pytest_ngraph.session.resume import open_run
-from pytest_ngraph.settings import Settings
+from pytest_ngraph.settings import Goal, Settings
 from pytest_ngraph.store import Journal, Step, read
 
 TAILS_SHARE = 1 / 3
@@ -45,8 +45,14 @@ SHOWN_LAUNCHES = 1
 """Launches that show these costs: a figure without an interval."""
 SCREENING_ROUNDS = 6
 """Fewest rounds in the shortest rung, which only finds what is much slower: the fewest with a 95 % interval."""
+RACING_ROUNDS = 8
+"""Fewest rounds in the others: with a long call, these take all of a rung's seconds. Their intervals are wider."""
+SCREENING_PRECISION = 0.05
+"""The precision target in it."""
 SCREENING_WARMUP_S = 0.25
 """Most seconds of warming up in it: a first call, and windows in which what compiles at the second call does so."""
+LOOKS = 4
+"""A rung's rounds are so short that its fewest take this part of its seconds at most, and what is sure by then ends."""
 SAME_S = 1.0
 """When a resumed race repeats a step, the time that is left differs by less than this."""
 
@@ -140,19 +146,28 @@ class Measuring:
     def _settings_of(self, budget_s: float, left_s: float, wanted: Sequence[Case]) -> Settings:
         """Return the settings of a rung. All that is wanted is measured well only where a limit needs it."""
         held = self._limits.ask_costs or self._limits.p99_s is not None
+        is_screening = budget_s <= FIRST_S
+        goal: Goal = "rank" if wanted and held else "best"
+        fewest = {"best": RACING_ROUNDS, "rank": self._settings.min_rounds}[goal]
+        min_rounds = min(self._settings.min_rounds, SCREENING_ROUNDS if is_screening else fewest)
         rung = dataclasses.replace(
             self._settings,
             budget_s=budget_s,
-            goal="rank" if wanted and held else "best",
+            needs_compile_s=is_screening,  # from compilers as they are follows what their options may take
+            times_compiling=is_screening,
+            min_rounds=min_rounds,
+            round_s=min(self._settings.round_s, budget_s / (LOOKS * min_rounds)),
+            goal=goal,
+            is_race=True,
             timeout_s=min(self._settings.timeout_s, left_s),
             tails_s=FEWEST_TAILS_S if self._limits.p99_s is None else self._tails_s(wanted, left_s),
             leaders=None if held else SHOWN,
             serving_launches=None if self._limits.ask_costs else SHOWN_LAUNCHES,
         )
-        if budget_s > FIRST_S:
+        if not is_screening:
             return rung
         warmup_s = min(SCREENING_WARMUP_S, rung.warmup_s)
-        return dataclasses.replace(rung, goal="precision", min_rounds=SCREENING_ROUNDS, warmup_s=warmup_s)
+        return dataclasses.replace(rung, goal="precision", precision_target=SCREENING_PRECISION, warmup_s=warmup_s)
 
     def _replayed(self, cases: Sequence[Case], rung: Settings) -> list[Record] | None:
         """Return what an earlier session measured at this step, if that is what is asked for and stands; else None.

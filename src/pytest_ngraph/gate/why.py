@@ -21,6 +21,8 @@ UNNAMED = ("unattributed", "outside", "others")
 OUTSIDE = "what is outside of kernels, such as Python,"
 MOST_PARTS = 2
 """Modules, or kinds of operators, that a sentence names."""
+LEAST_SHARE = 0.1
+"""The share of the first part's difference that a further one has to have to be named."""
 MOST_INFLATED = 1.2
 """A profiled difference that is more than this many times the timed one is called profiled, and a part that is has no
 share."""
@@ -42,10 +44,10 @@ def why(explanation: Mapping[str, Any], ratio: Estimate) -> str:
     word = "slower" if is_slower else "faster"
     whole = _whole(rows, timed)
     known = [row for row in differing(explanation, slower=is_slower) if row["kind"] not in UNNAMED]
-    named = known[:MOST_PARTS]
+    named = _named(known)
     shown = named or [row for row in surely_differing(rows, slower=is_slower) if row["kind"] == "outside"]
     parts = [_part(row, whole, explanation, known) for row in shown] or [f"no single part of it is surely {word}"]
-    parts += _further(known, whole, word)
+    parts += _further(known, named, whole, word)
     first = [row["name"] for row in named if is_module(row)]
     parts += _graph(explanation.get("graph"), first)
     parts += _compiled(explanation["compiled"], first)
@@ -98,12 +100,19 @@ def _unsigned(difference: Estimate) -> Estimate:
     return difference if value > 0 else Estimate(-value, -high, -low)
 
 
-def _further(known: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
+def _named(known: Sequence[Row]) -> list[Row]:
+    """Return the parts that a sentence names: the first, and the next that differ by a fair part of what it does."""
+    return [row for row in known if abs(row["difference"][0]) >= LEAST_SHARE * abs(known[0]["difference"][0])][
+        :MOST_PARTS
+    ]
+
+
+def _further(known: Sequence[Row], named: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
     """Yield how many parts are not named, with the module that has all if the network is more, and what all sum to."""
-    if len(known) > MOST_PARTS:
+    if len(known) > len(named):
         common = lowest(row["name"] for row in known) if all(map(is_module, known)) else ""
         within = f", all in {_module(common)}" if common else ""
-        yield f"{counted(len(known) - MOST_PARTS, 'more part')} {how}{within}"
+        yield f"{counted(len(known) - len(named), 'more part')} {how}{within}"
     if len(known) > 1:
         yield f"together {_difference(together(known), whole)}"
 

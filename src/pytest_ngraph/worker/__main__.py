@@ -62,16 +62,23 @@ def set_up(*, path: list[str], keep_own: bool, ahead: str) -> None:
     Args:
         path: where to import from.
         keep_own: whether `path` is `completed` by this interpreter's own search path, instead of replacing it.
-        ahead: a compiler whose libraries are imported now, while the bench does something else. PyTorch is imported,
-            too, unless the compiler declares no libraries. If an import fails, the request that needs it reports that.
+        ahead: a compiler whose libraries are imported now, while the bench does something else; empty for none.
     """
     sys.path[:] = completed(path, sys.path) if keep_own else path
     if (folder := str(Path.cwd())) not in sys.path:
         sys.path.append(folder)
     if ahead:
-        with suppress(Exception):
-            compiler = compilers.resolve(ahead)
-            import_libraries(compiler, with_torch=bool(compiler.libraries))
+        import_ahead(ahead)
+
+
+def import_ahead(text: str) -> None:
+    """Import the libraries of a compiler, and PyTorch, unless the compiler declares no libraries.
+
+    If an import fails, the request that needs it reports that.
+    """
+    with suppress(Exception):
+        compiler = compilers.resolve(text)
+        import_libraries(compiler, with_torch=bool(compiler.libraries))
 
 
 def _answer(worker: Worker, request: Answer) -> str:

@@ -4,7 +4,9 @@ It imports a compiler's libraries once and computes nothing, so that a worker fo
 does, without the seconds that imports take. `DESCRIPTOR` is a socket. The first message sets the process up. Then
 `{"environment": {...}}` comes with the standard streams of a new worker and is answered by `{"pid": ...}`, or by
 `{"refused": reason}` where a library has started threads, which a fork would lose. `{"wait": pid}` is answered by
-`{"code": ...}`, the exit code as `subprocess` gives it, once that worker has ended.
+`{"code": ...}`, the exit code as `subprocess` gives it, once that worker has ended. `{"serve": compiler, "environment":
+{...}}` comes with a socket and forks a server that imports that compiler's libraries as well, so that PyTorch is
+imported once for all of them.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from typing import Any
 
 from pytest_ngraph.machine import source_files
 from pytest_ngraph.system.child import die_with_parent
+from pytest_ngraph.worker.__main__ import import_ahead, set_up
 from pytest_ngraph.worker.__main__ import main as answer_requests
-from pytest_ngraph.worker.__main__ import set_up
 
 MESSAGE_BYTES = 1 << 20
 STREAMS = 3
@@ -31,36 +33,53 @@ MOST_PADDING_BYTES = 1 << 24
 
 
 def main() -> None:
-    """Fork workers until the other end of the socket closes."""
+    """Fork workers and further servers until the other end of the socket closes."""
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     files = source_files.of_this_process()  # its workers then know what this process has read for them
-    with socket.socket(fileno=int(sys.argv[1])) as control:
-        message, _, _, _ = socket.recv_fds(control, MESSAGE_BYTES, 0)
-        if not message:
-            return
-        set_up(**json.loads(message))
+    own = socket.socket(fileno=int(sys.argv[1]))
+    message, _, _, _ = socket.recv_fds(own, MESSAGE_BYTES, 0)
+    if not message:
+        return
+    set_up(**json.loads(message))
+    control: socket.socket | None = own
+    while control is not None:
         files.keep_imported()  # the workers need not look at thousands of files of libraries again
         gc.freeze()  # a collection in a worker must not touch, and so copy, what it shares with this process
-        while True:
-            message, streams, _, _ = socket.recv_fds(control, MESSAGE_BYTES, STREAMS)
-            if not message:
-                return
-            request = json.loads(message)
-            answer = {"code": _code(request["wait"])} if "wait" in request else _forked(request["environment"], streams)
-            if answer is None:
-                break  # this is the worker
-            for stream in streams:
-                os.close(stream)
-            control.sendall(json.dumps(answer).encode())
+        control = _serve(control)
     padding = bytearray(random.SystemRandom().randrange(MOST_PADDING_BYTES))
     answer_requests()
     del padding
     os._exit(0)
 
 
-def _forked(environment: dict[str, str], streams: list[int]) -> dict[str, Any] | None:
-    """Fork a worker and return the answer for the bench; None in the worker, once it has its streams."""
+def _serve(control: socket.socket) -> socket.socket | None:
+    """Fork until the other end closes, which ends this process. Return in what was forked: in a server its socket."""
+    with control:
+        while True:
+            message, given, _, _ = socket.recv_fds(control, MESSAGE_BYTES, STREAMS)
+            if not message:
+                sys.exit()
+            request = json.loads(message)
+            answer = {"code": _code(request["wait"])} if "wait" in request else _forked(request["environment"], given)
+            if answer is None:
+                break
+            for descriptor in given:
+                os.close(descriptor)
+            control.sendall(json.dumps(answer).encode())
+    if compiler := request.get("serve"):
+        die_with_parent()
+        import_ahead(compiler)
+        return socket.socket(fileno=given[0])
+    return None
+
+
+def _forked(environment: dict[str, str], given: list[int]) -> dict[str, Any] | None:
+    """Fork a worker or a server and return the answer for the bench; None in what was forked.
+
+    Args:
+        given: the standard streams of a worker, which it has then; or the socket of a server.
+    """
     threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208
     if threads > 1:
         return {"refused": f"the libraries have started {threads - 1} threads"}
@@ -69,9 +88,10 @@ def _forked(environment: dict[str, str], streams: list[int]) -> dict[str, Any] |
         return {"pid": child}
     os.setsid()
     os.environ.update(environment)
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
+    if len(given) == STREAMS:
+        for number, stream in enumerate(given):
+            os.dup2(stream, number)
+            os.close(stream)
     return None
 
 

@@ -103,7 +103,7 @@ def prepare(
     Args:
         files: what this process has read; None if it is not noted.
         footprint: notes what loading the model adds; None if the process holds another model, or nobody asks.
-        timed: whether the time of compiling is recorded: not beside other processes that compile.
+        timed: whether the seconds that compiling takes are recorded: not beside other processes that compile.
 
     Raises:
         Unsupported: a library is missing, or the compiler cannot convert or run the artifact.

@@ -107,6 +107,7 @@ class Worker:
         warmup_s: float,
         round_s: float,
         cache: dict[str, Any] | None = None,
+        timed: bool = True,
         arm: str = HEAD,
         instead_of: list[str] | None = None,
     ) -> Answer:
@@ -117,6 +118,7 @@ class Worker:
 
         Args:
             cache: the compile cache, as data; None for none.
+            timed: whether the seconds that compiling takes are recorded.
             arm: `HEAD` or `BASE`.
             instead_of: as in `export`.
         """
@@ -129,14 +131,12 @@ class Worker:
         files = source_files.of_this_process()
         try:
             footprint = None if self._models else self._footprint
-            ready = prepare(
-                Case.from_dict(case), Artifact.from_dict(artifact), on, folder, kept, files, footprint=footprint
-            )
+            of = Case.from_dict(case), Artifact.from_dict(artifact), on
+            ready = prepare(*of, folder, kept, files, footprint=footprint, timed=timed)
         finally:
             self.read = files.digests(kept.folder if kept else None)
         self.read |= ready.read
-        returns_early = on.kind != "cpu" and type(ready.model.stopwatch) is not WallStopwatch
-        waits = returns_early and on.objective == "latency"
+        waits = on.kind != "cpu" and on.objective == "latency" and type(ready.model.stopwatch) is not WallStopwatch
         model = self._models[arm] = InHostTime(ready.model) if waits else ready.model
         memory.trim()
         self._announce("warm-up")
@@ -146,8 +146,8 @@ class Worker:
         if not agreement.agrees:
             self._models.pop(arm).close()
             if ready.cached_at is not None:
-                of = {"case": case, "artifact": artifact, "target": target}
-                return self.prepare(**of, warmup_s=warmup_s, round_s=round_s, arm=arm, instead_of=instead_of)
+                how: dict[str, Any] = {"warmup_s": warmup_s, "round_s": round_s, "timed": timed, "arm": arm}
+                return self.prepare(case=case, artifact=artifact, target=target, **how, instead_of=instead_of)
         self._footprint.look(on.kind)
         if instead_of:
             refuse_head(instead_of, sys.modules)

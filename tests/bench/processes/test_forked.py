@@ -12,6 +12,7 @@ import plain
 import psutil
 import pytest
 
+from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.processes.forked import ForkServer, Refused
 from pytest_ngraph.bench.processes.home import OWN_HOME
@@ -89,6 +90,37 @@ def test_options_of_a_compiler_share_its_imports(tmp_path: Path, workers: Worker
     finally:
         forking.close()
     assert log.read_text() == "imported\n"
+
+
+def test_compilers_share_what_each_of_them_imports(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ours, that is PyTorch, in the server of eager PyTorch, from which the others are forked."""
+    log = tmp_path / "log"
+    (tmp_path / "own.py").write_text(SLOW_TO_IMPORT.format(log=str(log)))
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text("import own\nclass Further(own.Own): ...\n")
+    monkeypatch.setattr("pytest_ngraph.bench.processes.workers.IDENTITY", "own:Own")
+    monkeypatch.setattr(compilers, "names", lambda: ["own:Own", "one:Further", "two:Further"])
+    servers = []
+    for role in ("one:Further", "two:Further:level=1"):
+        with workers.fresh(Target(), compiler=role) as worker:
+            worker.request("ready", timeout_s=30)
+            servers.append(psutil.Process(parent_of(worker)))
+    first, second = servers
+    assert first.pid != second.pid
+    assert first.ppid() == second.ppid() != os.getpid()
+    assert log.read_text() == "imported\n"
+    root = psutil.Process(first.ppid())
+    workers.close()
+    assert not any(each.is_running() for each in (first, second, root))
+
+
+def test_nothing_is_forked_from_a_server_that_has_died(tmp_path: Path) -> None:
+    root = ForkServer("mine:Exact", (0,), tmp_path, OWN_HOME)
+    root.close()
+    with pytest.raises(Refused, match="does not answer"):
+        ForkServer("mine:Exact", (0,), tmp_path, OWN_HOME, root)
 
 
 def test_a_resident_of_a_library_that_starts_threads_is_a_process_of_its_own(tmp_path: Path, workers: Workers) -> None:

@@ -108,6 +108,25 @@ def test_what_a_dropped_arm_leaves_of_the_budget_goes_to_the_contenders() -> Non
     assert min(found[:2]) > 150
 
 
+def test_in_a_race_who_is_probably_slower_runs_in_one_cycle_in_some() -> None:
+    """Also while it is not surely slower, as other processes may differ by more."""
+    race, no_race = (
+        run("best", arm("a", 1.0, 0.02), arm("b", 1.001, 0.02), arm("slow", 1.04, 0.01), is_race=is_race, budget_s=2.0)
+        for is_race in (True, False)
+    )
+    assert race[0] == race[1] > 24
+    assert 12 < race[2] <= 12 + math.ceil((race[0] - 12) / SPARSE)
+    assert no_race[2] > race[2]
+
+
+def test_in_a_race_who_is_probably_slower_leaves_no_seconds_to_the_others() -> None:
+    calibrated = Knowledge(between=CALIBRATED)
+    arms = [arm("a", 1.0, 0.1), arm("b", 1.001, 0.1), arm("slow", 1.5, 0.1), arm("slower", 1.6, 0.1)]
+    found = run("best", *arms, knowledge=calibrated, is_race=True, budget_s=2.0)
+    assert found[:2] == [40, 40]
+    assert max(found[2:]) < 40
+
+
 def test_an_arm_runs_again_when_the_fastest_has_changed() -> None:
     """The first arm looks best in its first twelve rounds, and is the slowest afterwards."""
     calibrated = Knowledge(between=CALIBRATED)

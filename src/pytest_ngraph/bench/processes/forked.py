@@ -9,7 +9,7 @@ import select
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -30,14 +30,8 @@ class Refused(Exception):
     """The server cannot fork; the text says why. The worker is started as a process of its own instead."""
 
 
-class Process(Protocol):
-    """The part of `subprocess.Popen` that a bench needs of a worker."""
-
-    @property
-    def stdin(self) -> IO[bytes] | None: ...
-
-    @property
-    def stdout(self) -> IO[bytes] | None: ...
+class Ending(Protocol):
+    """The part of `subprocess.Popen` that ending a process needs."""
 
     @property
     def pid(self) -> int: ...
@@ -45,6 +39,16 @@ class Process(Protocol):
     def poll(self) -> int | None: ...
 
     def wait(self, timeout: float | None = None) -> int: ...
+
+
+class Process(Ending, Protocol):
+    """The part of `subprocess.Popen` that a bench needs of a worker."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
+
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
 
 
 class Server(Protocol):
@@ -63,37 +67,33 @@ class ForkServer:
         cores: logical CPUs of the workers.
         temporary: where workers put temporary files.
         home: where workers run.
+        root: a server with the same cores and home from which this one is forked; None to start a process.
 
     Raises:
         Refused: the process cannot be started.
     """
 
-    def __init__(self, compiler: str, cores: Sequence[int], temporary: Path, home: Home) -> None:
+    def __init__(
+        self, compiler: str, cores: Sequence[int], temporary: Path, home: Home, root: ForkServer | None = None
+    ) -> None:
         try:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)  # whole messages
         except (AttributeError, OSError) as error:  # macOS has no such sockets
             raise Refused(f"this system has no sockets of whole messages: {error}") from error
         ours.settimeout(START_S)
         self._control = ours
+        mark = {MARK: f"{temporary}#fork"}
         with theirs:
             try:
-                self._process = subprocess.Popen(
-                    command(home.python, "pytest_ngraph.worker.fork_server", str(theirs.fileno())),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env=worker_variables.of_worker(cores, temporary, home, bound=True)
-                    | ONE_THREAD
-                    | {MARK: f"{temporary}#fork"},
-                    cwd=home.folder,
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,
+                self._process: Ending = (
+                    root.fork_server(compiler, mark, theirs) if root else _started(theirs, cores, temporary, home, mark)
                 )
-            except OSError as error:
+            except Refused:
                 ours.close()
-                raise Refused(f"cannot start a process: {error}") from error
-        with contextlib.suppress(OSError):  # one that has died is noticed when a worker is asked for
-            ours.sendall(json.dumps(setup_of(home, ahead=compiler)).encode())
+                raise
+        if root is None:
+            with contextlib.suppress(OSError):  # one that has died is noticed when a worker is asked for
+                ours.sendall(json.dumps(setup_of(home, ahead=compiler)).encode())
 
     @property
     def alive(self) -> bool:
@@ -107,37 +107,53 @@ class ForkServer:
             stderr: file for its standard error.
         """
         requests, answers = os.pipe(), os.pipe()
-        theirs = [requests[0], answers[1], stderr.fileno()]
+        stdin, stdout = os.fdopen(requests[1], "wb"), os.fdopen(answers[0], "rb")
         try:
-            socket.send_fds(self._control, [json.dumps({"environment": {MARK: mark}}).encode()], theirs)
-            answer = self._answer()
-        except OSError as error:
-            os.close(requests[1])
-            os.close(answers[0])
-            self.close()
-            raise Refused(f"the fork server does not answer: {error}") from error
+            pid = self._forked({"environment": {MARK: mark}}, [requests[0], answers[1], stderr.fileno()])
+        except Refused:
+            stdin.close()
+            stdout.close()
+            raise
         finally:
             os.close(requests[0])
             os.close(answers[1])
+        return ForkedProcess(pid, self, stdin, stdout)
+
+    def fork_server(self, compiler: str, environment: Mapping[str, str], control: socket.socket) -> Forked:
+        """Fork a server that imports a compiler's libraries as well. Raises `Refused` where that is not possible.
+
+        Args:
+            environment: variables that it has besides.
+            control: its end of its socket.
+        """
+        pid = self._forked({"serve": compiler, "environment": {**environment}}, [control.fileno()])
+        return Forked(pid, self)
+
+    def _forked(self, request: dict[str, Any], given: Sequence[int]) -> int:
+        """Return the process id of what was forked, which has the file descriptors. Raises `Refused`."""
+        try:
+            socket.send_fds(self._control, [json.dumps(request).encode()], given)
+            answer = self._answer()
+        except OSError as error:
+            self.close()
+            raise Refused(f"the fork server does not answer: {error}") from error
         self._control.settimeout(END_S)
-        stdin, stdout = os.fdopen(requests[1], "wb"), os.fdopen(answers[0], "rb")
         if "refused" in answer:
-            stdin.close()
-            stdout.close()
             raise Refused(answer["refused"])
-        return ForkedProcess(answer["pid"], stdin, stdout, self)
+        pid: int = answer["pid"]
+        return pid
 
     def code(self, pid: int) -> int:
-        """Wait for a worker to end, and return its exit code."""
+        """Wait for a process that it has forked to end, and return its exit code."""
         try:
             self._control.sendall(json.dumps({"wait": pid}).encode())
             code: int = self._answer()["code"]
-        except OSError:  # the server has died, and its workers with it
+        except OSError:  # the server has died, and what it has forked with it
             return -signal.SIGKILL
         return code
 
     def close(self) -> None:
-        """End the server, and with it the workers that it has forked."""
+        """End the server, and with it the workers and servers that it has forked."""
         self._control.close()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -151,33 +167,50 @@ class ForkServer:
         return answer
 
 
-class ForkedProcess:
-    """A forked worker, with the part of `subprocess.Popen` that a bench needs.
+def _started(
+    control: socket.socket, cores: Sequence[int], temporary: Path, home: Home, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start the process of a server; the arguments are as in `ForkServer` and `fork_server`. Raises `Refused`."""
+    variables = worker_variables.of_worker(cores, temporary, home, bound=True) | ONE_THREAD
+    try:
+        return subprocess.Popen(
+            command(home.python, "pytest_ngraph.worker.fork_server", str(control.fileno())),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**variables, **environment},
+            cwd=home.folder,
+            pass_fds=[control.fileno()],
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Refused(f"cannot start a process: {error}") from error
 
-    Attributes:
-        stdin: pipe for requests.
-        stdout: pipe with answers.
+
+class Forked:
+    """A forked process, with what ending it needs.
+
+    Args:
+        server: which has forked it.
     """
 
-    def __init__(self, pid: int, stdin: IO[bytes], stdout: IO[bytes], server: ForkServer) -> None:
+    def __init__(self, pid: int, server: ForkServer) -> None:
         self.pid = pid
-        self.stdin = stdin
-        self.stdout = stdout
         self._server = server
         self._code: int | None = None
         self._ended = os.pidfd_open(pid)
 
     def poll(self) -> int | None:
-        """Return the exit code; None while the worker lives."""
+        """Return the exit code; None while the process lives."""
         if self._code is None and select.select([self._ended], [], [], 0)[0]:
             self._end()
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the worker to end, and return its exit code. Raises `subprocess.TimeoutExpired`."""
+        """Wait for the process to end, and return its exit code. Raises `subprocess.TimeoutExpired`."""
         if self._code is None:
             if not select.select([self._ended], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired("a forked worker", timeout or 0.0)
+                raise subprocess.TimeoutExpired("a forked process", timeout or 0.0)
             self._end()
         assert self._code is not None
         return self._code
@@ -185,3 +218,17 @@ class ForkedProcess:
     def _end(self) -> None:
         self._code = self._server.code(self.pid)
         os.close(self._ended)
+
+
+class ForkedProcess(Forked):
+    """A forked worker, with the part of `subprocess.Popen` that a bench needs.
+
+    Args:
+        stdin: pipe for requests.
+        stdout: pipe with answers.
+    """
+
+    def __init__(self, pid: int, server: ForkServer, stdin: IO[bytes], stdout: IO[bytes]) -> None:
+        super().__init__(pid, server)
+        self.stdin = stdin
+        self.stdout = stdout

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.processes.forked import ForkServer, Refused
 from pytest_ngraph.bench.processes.home import OWN_HOME, Home
 from pytest_ngraph.bench.processes.lock import exclusive
 from pytest_ngraph.bench.processes.process import WorkerFailed, WorkerProcess
 from pytest_ngraph.bench.processes.scratch import Scratch
-from pytest_ngraph.case import CompilerSpec
+from pytest_ngraph.case import IDENTITY, CompilerSpec
 from pytest_ngraph.compilers import kinds
 from pytest_ngraph.machine.machine import memory_share_in_use, this_machine
 
@@ -147,7 +148,7 @@ class Workers:
     def close(self) -> None:
         """End every worker and every fork server."""
         self._discard(lambda *_: True)
-        for key in list(self._servers):
+        for key in sorted(self._servers, key=lambda key: key[0] == IDENTITY):  # it reaps those forked from it
             self._close_server(key)
 
     def _forked(self, compiler: str, target: Target, home: Home | None, role: Role = LAUNCH) -> WorkerProcess | None:
@@ -166,8 +167,11 @@ class Workers:
         key = _server_key(compiler, target, home)
         if key not in self._servers:
             self._servers[key] = None  # where it fails once, it is not tried again
+            is_further = key[0] != IDENTITY and key[0] in compilers.names()  # one of a user's own may need no PyTorch
+            root = self._server(IDENTITY, target, home) if is_further else None
+            place = target.cores, self._temporary, self._in_place(home)
             with suppress(Refused):
-                self._servers[key] = ForkServer(compiler, target.cores, self._temporary, self._in_place(home))
+                self._servers[key] = ForkServer(compiler, *place, root)
         return self._servers[key]
 
     def _close_server(self, key: ServerKey) -> None:

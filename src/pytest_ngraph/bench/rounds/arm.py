@@ -269,6 +269,7 @@ class Arm:
             "warmup_s": 0.0 if self._settings.smoke else self._settings.warmup_s,
             "round_s": self._settings.round_s,
             "cache": self._settings.cache_to_dict(),
+            "timed": self._settings.times_compiling,
         }
 
     def _ask(self, do: str, **arguments: Any) -> dict[str, Any] | None:

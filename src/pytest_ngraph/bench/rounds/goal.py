@@ -89,6 +89,10 @@ class Goal(Protocol):
         """Return whether these arms, which have not failed, need no more rounds after this many cycles."""
         ...
 
+    def contends(self, arm: Contender) -> bool:
+        """Return whether the seconds of an arm count against the budget."""
+        ...
+
     def reason(self, case: Case) -> str:
         """Return why an arm needed no more rounds; empty where it ran until the end by its own precision or budget."""
         ...
@@ -103,6 +107,9 @@ class Precision:
     def is_reached(self, arms: Sequence[Contender], cycles: int) -> bool:
         return all(arm.is_done for arm in arms)
 
+    def contends(self, arm: Contender) -> bool:
+        return True
+
     def reason(self, case: Case) -> str:
         return ""
 
@@ -113,18 +120,27 @@ class Race:
     Args:
         question: finds which arms are settled.
         first: cycles before the first look.
+        favours_fast: whether an arm that is probably not the fastest runs in one cycle in `SPARSE`, and the budget
+            counts the others only.
     """
 
-    def __init__(self, question: Question, first: int) -> None:
+    def __init__(self, question: Question, first: int, *, favours_fast: bool = False) -> None:
         self._question = question
         self._first = first
+        self._favours_fast = favours_fast
         self._looks = 0
         self._in_a_row: dict[Case, int] = {}
         self._reasons: Reasons = {}
+        self._behind: set[Case] = set()
 
     def takes_part(self, arm: Contender, cycle: int) -> bool:
         times = self._in_a_row.get(arm.case, 0)
-        return not times or (times == 1 and cycle % SPARSE == 0)
+        if times or arm.case in self._behind:
+            return times <= 1 and cycle % SPARSE == 0
+        return True
+
+    def contends(self, arm: Contender) -> bool:
+        return arm.case not in self._behind
 
     def is_reached(self, arms: Sequence[Contender], cycles: int) -> bool:
         if not is_look(cycles, self._first):
@@ -134,6 +150,8 @@ class Race:
         self._in_a_row = {
             arm.case: self._in_a_row.get(arm.case, 0) + 1 if arm.case in self._reasons else 0 for arm in arms
         }
+        if self._favours_fast:
+            self._behind = behind(arms)
         return len(self._reasons) == len(arms)
 
     def reason(self, case: Case) -> str:
@@ -150,7 +168,8 @@ def goal_of(settings: Settings, knowledge: Knowledge = NOTHING_KNOWN) -> Goal:
         "rank": lambda arms, look: rank(arms, look, between, tolerance),
         "threshold": lambda arms, look: thresholds(arms, look, knowledge),
     }
-    return Race(questions[settings.goal], settings.min_rounds)
+    favours_fast = settings.is_race and settings.goal == "best"
+    return Race(questions[settings.goal], settings.min_rounds, favours_fast=favours_fast)
 
 
 def best(arms: Sequence[Contender], look: int, between: Between, tolerance: float) -> Reasons:
@@ -169,6 +188,12 @@ def best(arms: Sequence[Contender], look: int, between: Between, tolerance: floa
         if state != "open":
             found[case] = _in_words(state, first, tolerance)
     return found | {first: REACHED} if len(found) == len(others) else found
+
+
+def behind(arms: Sequence[Contender]) -> set[Case]:
+    """Return the arms that are probably slower than the fastest: their intervals lie below that of its speed."""
+    ordered = _fastest_first(arms)
+    return {case for case, speed in ordered if speed.high < ordered[0][1].low}
 
 
 def rank(arms: Sequence[Contender], look: int, between: Between, tolerance: float) -> Reasons:

@@ -80,7 +80,7 @@ def interleave(
             progress.measuring(arm.case, share_of_budget(running, settings))
         cycles += 1
         running = [arm for arm in running if arm.can_run]
-        if goal.is_reached(running, cycles) or budget_spent(running, settings):
+        if goal.is_reached(running, cycles) or budget_spent([arm for arm in running if goal.contends(arm)], settings):
             break
     for arm in arms:
         arm.stopped = goal.reason(arm.case)
