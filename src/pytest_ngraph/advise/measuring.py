@@ -45,12 +45,12 @@ SHOWN_LAUNCHES = 1
 """Launches that show these costs: a figure without an interval."""
 SCREENING_ROUNDS = 6
 """Fewest rounds in the shortest rung, which only finds what is much slower: the fewest with a 95 % interval."""
-RACING_ROUNDS = 8
-"""Fewest rounds in the others: with a long call, these take all of a rung's seconds. Their intervals are wider."""
 SCREENING_PRECISION = 0.05
 """The precision target in it."""
 SCREENING_WARMUP_S = 0.25
 """Most seconds of warming up in it: a first call, and windows in which what compiles at the second call does so."""
+RACING_ROUNDS = 8
+"""Fewest rounds in the other rungs: where a call takes long, these take most of a rung's seconds."""
 LOOKS = 4
 """A rung's rounds are so short that its fewest take this part of its seconds at most, and what is sure by then ends."""
 SAME_S = 1.0

@@ -68,6 +68,7 @@ class Whole(NamedTuple):
 
 
 def _whole(rows: Sequence[Row], timed: Estimate) -> Whole:
+    """Return the whole difference, which the launches have `timed`; negative seconds mean a faster head."""
     name = "slowdown" if timed.value > 0 else "gain"
     sign = 1 if timed.value > 0 else -1
     profiled = sign * sum(row["difference"][0] for row in rows if row["kind"] != "outside")
@@ -102,9 +103,10 @@ def _unsigned(difference: Estimate) -> Estimate:
 
 def _named(known: Sequence[Row]) -> list[Row]:
     """Return the parts that a sentence names: the first, and the next that differ by a fair part of what it does."""
-    return [row for row in known if abs(row["difference"][0]) >= LEAST_SHARE * abs(known[0]["difference"][0])][
-        :MOST_PARTS
-    ]
+    if not known:
+        return []
+    least_s = LEAST_SHARE * abs(known[0]["difference"][0])
+    return [row for row in known if abs(row["difference"][0]) >= least_s][:MOST_PARTS]
 
 
 def _further(known: Sequence[Row], named: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
