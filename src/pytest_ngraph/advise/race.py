@@ -104,19 +104,22 @@ class Race:
         self._clock = clock
         self._ends_at = clock() + budget_s
         self._rung_s = FIRST_S
+        self._late: dict[Case, float] = {}
         self._raced = Raced()
 
     def run(self) -> Raced:
         """Run all rungs."""
         first, *further = self._opened()
-        self._next_rung()
+        self._rung_s *= 2
         self._try_options(first, is_last=not further and self._limits.are_none)
-        self._next_rung()
+        self._rung_s *= 2
         for cell in further:
             promising = [replace(cell, compiler=compiler) for compiler in self._promising()]
             self._measure_in_turn(cell, self._fitting(promising))
-        self._next_rung()
+        self._rung_s *= 2
         self._decide()
+        if self._try_late(first):
+            self._decide()
         return self._raced
 
     @property
@@ -132,9 +135,6 @@ class Race:
             if self._measured() or len(cells) == 1 or self.left_s <= 0:
                 return cells
             del cells[0]
-
-    def _next_rung(self) -> None:
-        self._rung_s *= 2
 
     def _try_options(self, cell: Case, *, is_last: bool) -> None:
         """Measure the options of all compilers but the hopeless ones, beside the contenders among the compilers.
@@ -153,9 +153,21 @@ class Race:
                 self._raced.untried.update(dict.fromkeys(options, NO_HOPE))
         kept = self._contenders(ordered)
         fitting = self._fitting([*kept, *efforts], efforts, left_share=COSTS_SHARE if is_last else FINAL_SHARE)
+        self._late = {case: effort for case, effort in efforts.items() if case not in fitting}
         if any(case in efforts for case in fitting):
             self._raced.finalists.extend(fitting if is_last else ())
             self._measure_in_turn(cell, fitting)
+
+    def _try_late(self, cell: Case) -> bool:
+        """Measure the options that there was no time for, as far as the leaders left some. Return whether any was."""
+        fastest = [record.case for record in (self._eligible(cell) or self._measured(cell))[:1]]
+        self._rung_s = 2 * FIRST_S
+        fitting = self._fitting([*fastest, *self._late], self._late, left_share=COSTS_SHARE)
+        if late := [case for case in fitting if case in self._late]:
+            for case in late:
+                del self._raced.untried[case]
+            self._measure_in_turn(cell, fitting)
+        return bool(late)
 
     def _contenders(self, ordered: Sequence[Record]) -> list[Case]:
         """Return which of these, the fastest first, are measured once more: those that are neither hopeless nor far
@@ -264,10 +276,7 @@ class Race:
         return fitting
 
     def _seconds(self, case: Case, effort: float) -> float:
-        """Return about how long it takes to measure a case, from what its compiler took before.
-
-        What was measured has been compiled, and is only loaded.
-        """
+        """Return about how long it takes to measure a case, from what its compiler took before, or to load it again."""
         known = self._raced.latest.get(case)
         before = [record for record in self._raced.latest.values() if record.case.compiler_name == case.compiler_name]
         like = [known] if known is not None else before
