@@ -18,7 +18,6 @@ from pytest_ngraph.artifact import Array, Artifact, Kind, Target, save_arrays
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.record import DRAWN, HIDDEN, RANDOM, STATE, Agreement
-from pytest_ngraph.worker import prepare as prepare_module
 from pytest_ngraph.worker.cache import Cache
 from pytest_ngraph.worker.prepare import Prepared, prepare
 from pytest_ngraph.worker.worker import Worker
@@ -271,28 +270,6 @@ def test_a_worker_compiles_again_at_once_what_was_kept_and_disagrees_now(compile
     assert answer["agreement"]["problem"] == ""
     assert (answer["cached_at"], compiler.compiled) == (None, 2)
     assert cache.entries() == []
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_something_tiny_is_compiled_first_only_where_compiling_is_timed(
-    compiler: Counting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timed: bool
-) -> None:
-    primed: list[str] = []
-    monkeypatch.setattr(prepare_module, "prime", lambda case, *_: primed.append(case.compiler))
-    ready, _ = run(tmp_path, None)
-    del primed[:]
-    worker = Worker(announce=lambda phase: None)
-    answer = worker.prepare(
-        case=ready.artifact.case.to_dict(),
-        artifact=ready.artifact.to_dict(),
-        target=ready.target.to_dict(),
-        warmup_s=0.0,
-        round_s=1e-6,
-        timed=timed,
-    )
-    worker.close()
-    assert primed == ["counting"] * timed
-    assert (answer["compile_s"] is not None) == timed
 
 
 def test_the_record_says_what_hides(compiler: Counting, tmp_path: Path) -> None:

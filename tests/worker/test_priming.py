@@ -13,6 +13,7 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program, progress
 from pytest_ngraph.worker import priming
+from pytest_ngraph.worker.prepare import prepare
 from pytest_ngraph.worker.priming import prime
 
 
@@ -71,6 +72,18 @@ def test_something_tiny_is_compiled_and_loaded_once(tmp_path: Path) -> None:
     for _ in range(2):
         primed(compiler, tmp_path)
     assert compiler.seen == [("fp32", False, "compiled"), ("fp32", False, "loaded")]
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_it_is_compiled_only_where_compiling_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timed: bool
+) -> None:
+    compiler = Noting()
+    monkeypatch.setattr(compilers, "resolve", lambda text: compiler)
+    case = Case(workload="w", compiler="noting", batch_size=8)
+    ready = prepare(case, Artifact(folder=tmp_path, case=case), Target(), tmp_path, timed=timed)
+    assert compiler.seen.count(("fp32", False, "compiled")) == (2 if timed else 1)
+    assert (ready.cold_start.compile_s is not None) == timed
 
 
 def test_it_is_of_the_precision_and_of_the_kind_of_the_case(tmp_path: Path) -> None:
