@@ -148,8 +148,9 @@ class Measuring:
         held = self._limits.ask_costs or self._limits.p99_s is not None
         is_screening = budget_s <= FIRST_S
         goal: Goal = "rank" if wanted and held else "best"
-        fewest = {"best": RACING_ROUNDS, "rank": self._settings.min_rounds}[goal]
-        min_rounds = min(self._settings.min_rounds, SCREENING_ROUNDS if is_screening else fewest)
+        min_rounds = self._settings.min_rounds
+        if is_screening or goal == "best":
+            min_rounds = min(min_rounds, SCREENING_ROUNDS if is_screening else RACING_ROUNDS)
         rung = dataclasses.replace(
             self._settings,
             budget_s=budget_s,

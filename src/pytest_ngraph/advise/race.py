@@ -276,14 +276,14 @@ class Race:
         return fitting
 
     def _seconds(self, case: Case, effort: float) -> float:
-        """Return about how long it takes to measure a case, from what its compiler took before, or to load it again."""
+        """Return about how long it takes to measure a case, from what its compiler took before."""
         known = self._raced.latest.get(case)
         before = [record for record in self._raced.latest.values() if record.case.compiler_name == case.compiler_name]
         like = [known] if known is not None else before
         rates = [record.throughput for record in like if record.outcome == "measured"]
         calls_s = FEWEST_CALLS * case.batch_size / max(rates) if rates else 0.0
         measuring = OVERHEAD_S + max(self._rung_s, calls_s)
-        if known is not None:
+        if known is not None:  # it has been compiled, and is only loaded
             return (known.load_s or 0.0) + measuring
         compiling = max(((record.total_compile_s or 0.0) + (record.load_s or 0.0) for record in before), default=0.0)
         return effort * compiling + measuring

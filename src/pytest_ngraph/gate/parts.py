@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -33,7 +33,8 @@ def differing(explanation: Mapping[str, Any], *, slower: bool) -> list[Row]:
     What has not changed itself differs because of what has, such as a layer whose input has another layout now.
     """
     sure = surely_differing(explanation["rows"], slower=slower)
-    return sorted(sure, key=lambda row: is_unchanged(row, explanation, sure))
+    same = unchanged(sure, explanation)
+    return sorted(sure, key=lambda row: is_module(row) and row["name"] in same)
 
 
 def surely_differing(rows: Sequence[Row], *, slower: bool) -> list[Row]:
@@ -57,19 +58,13 @@ def _is_beyond_zero(row: Row, wider: float) -> bool:
     return -difference.value > -wider * (difference.high - difference.value)
 
 
-def is_unchanged(row: Row, explanation: Mapping[str, Any], beside: Sequence[Row]) -> bool:
-    """Return whether no operation of a module has changed, while one of another part has.
-
-    Args:
-        beside: the other parts, with this one.
-    """
+def unchanged(parts: Iterable[Row], explanation: Mapping[str, Any]) -> set[str]:
+    """Return the names of the modules among these parts of which no operation has changed, if one of another has."""
     graph = explanation.get("graph") or {}
-    changed = {each["module"] for key in ("added", "removed", "changed") for each in graph.get(key, ())}
-
-    def has_changed(part: Row) -> bool:
-        return is_module(part) and any(is_within(path, part["name"]) for path in changed)
-
-    return is_module(row) and not has_changed(row) and any(map(has_changed, beside))
+    paths = {each["module"] for key in ("added", "removed", "changed") for each in graph.get(key, ())}
+    modules = {part["name"] for part in parts if is_module(part)}
+    changed = {module for module in modules if any(is_within(path, module) for path in paths)}
+    return modules - changed if changed else set()
 
 
 def is_module(row: Row) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_ngraph.explain.counters import in_words
 from pytest_ngraph.explain.explanation import SLOWED
 from pytest_ngraph.explain.places import is_within, lowest
 from pytest_ngraph.explain.profile import SILENT
-from pytest_ngraph.gate.parts import Row, differing, is_module, is_unchanged, slowdown_s, surely_differing, together
+from pytest_ngraph.gate.parts import Row, differing, is_module, slowdown_s, together, unchanged
 from pytest_ngraph.metrics.text import signed, with_interval
 from pytest_ngraph.stats import Estimate, quotient
 from pytest_ngraph.wording import counted, enumerated, grouped, listed
@@ -43,10 +43,12 @@ def why(explanation: Mapping[str, Any], ratio: Estimate) -> str:
     is_slower = timed.value > 0
     word = "slower" if is_slower else "faster"
     whole = _whole(rows, timed)
-    known = [row for row in differing(explanation, slower=is_slower) if row["kind"] not in UNNAMED]
+    sure = differing(explanation, slower=is_slower)
+    known = [row for row in sure if row["kind"] not in UNNAMED]
     named = _named(known)
-    shown = named or [row for row in surely_differing(rows, slower=is_slower) if row["kind"] == "outside"]
-    parts = [_part(row, whole, explanation, known) for row in shown] or [f"no single part of it is surely {word}"]
+    shown = named or [row for row in sure if row["kind"] == "outside"]
+    same = unchanged(known, explanation)
+    parts = [_part(row, whole, same) for row in shown] or [f"no single part of it is surely {word}"]
     parts += _further(known, named, whole, word)
     first = [row["name"] for row in named if is_module(row)]
     parts += _graph(explanation.get("graph"), first)
@@ -77,11 +79,11 @@ def _whole(rows: Sequence[Row], timed: Estimate) -> Whole:
     return Whole(_unsigned(timed), name)
 
 
-def _part(row: Row, whole: Whole, explanation: Mapping[str, Any], known: Sequence[Row]) -> str:
-    """Return a part with its difference. `known` are all parts that surely differ."""
+def _part(row: Row, whole: Whole, same: Container[str]) -> str:
+    """Return a part with its difference. `same` has the modules that differ without having changed."""
     name = {"layout": "layout changes", "outside": OUTSIDE}.get(row["kind"], _module(row["name"]))
     name += ", between its parts," if row["kind"] == "between" else ""
-    name += ", not changed itself," if is_unchanged(row, explanation, known) else ""
+    name += ", not changed itself," if is_module(row) and row["name"] in same else ""
     return f"{name} {_difference(Estimate.with_bounds(*row['difference']), whole)}"
 
 
