@@ -140,6 +140,28 @@ def test_shares_are_of_what_the_launches_show_and_not_of_the_few_calls_beside_th
     )
 
 
+def test_what_differs_the_other_way_is_named_where_it_makes_up_for_a_fair_part() -> None:
+    """Else a part that is more than the whole difference would look like a mistake."""
+    head = [kernel("a", 0.6, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.4, ["linear"])]
+    assert said(head, latency_s=1.1).split("; ")[:2] == [
+        "`layer1.conv` +200 ms [177, 223], more than the whole slowdown",
+        "`head` is faster, -100 ms [-120, -80]",
+    ]
+    assert said(head[::-1], latency_s=0.95).split("; ")[1].startswith("`layer1.conv` is slower, +200 ms [")
+    hardly = [kernel("a", 0.8, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.47, ["linear"])]
+    assert "is faster" not in said(hardly, latency_s=1.4)
+
+
+def test_several_parts_that_differ_the_other_way_are_summed() -> None:
+    nodes = [*NODES[:2], node("linear", "head")]
+    base = [kernel("a", 0.3, ["conv"]), kernel("r", 0.2, ["relu"]), kernel("b", 0.4, ["linear"])]
+    head = [kernel("a", 0.2, ["conv"]), kernel("r", 0.1, ["relu"]), kernel("b", 0.8, ["linear"])]
+    pair = [profile(base, nodes, name="base"), profile(head, nodes, latency_s=1.2, name="head")]
+    found = why(explain(pair, fuses_alike=True).to_dict(), Estimate.exactly(1.2)).split("; ")
+    assert found[0].startswith("`head` +400 ms [")
+    assert found[1].startswith("2 parts faster, all in `layer1`, together -200 ms [")
+
+
 def test_a_profiler_that_slows_calls_down_is_named() -> None:
     slow = [kernel("a", 1.6, ["conv", "relu"]), kernel("b", 0.5, ["linear"])]
     pair = [

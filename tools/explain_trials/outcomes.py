@@ -35,7 +35,7 @@ class Outcome:
         verdict: the gate's.
         first: the first part that it names as slower, empty for none; None where there is no explanation.
         part_s: by how many seconds this part is slower, with its interval.
-        parts_s: by how many seconds all parts are slower that surely are, together.
+        parts_s: by how many seconds all parts that surely differ are slower, together.
         whole_s: by how many seconds the whole network is slower by the gate's launches, with the verdict's interval.
         coverage: profiled time over timed latency, the lesser of base and head.
     """
@@ -68,7 +68,7 @@ class Outcome:
 
     @property
     def are_all(self) -> bool:
-        """Whether all parts that are surely slower may be the whole slowdown together."""
+        """Whether all parts that surely differ may be the whole slowdown together."""
         return _is_all(self.parts_s, self.whole_s)
 
 
@@ -104,13 +104,16 @@ def _explained(reached: Outcome, explanation: dict[str, Any], ratio: Estimate) -
     Args:
         ratio: the head's time over the base's, with its interval.
     """
-    slower = [row for row in differing(explanation, slower=True) if is_module(row) or row["kind"] == "layout"]
+    slower, faster = (
+        [row for row in differing(explanation, slower=way) if is_module(row) or row["kind"] == "layout"]
+        for way in (True, False)
+    )
     modules = [row for row in slower if is_module(row)]
     return dataclasses.replace(
         reached,
         first=modules[0]["name"] if modules else "",
         part_s=together(modules[:1]) if modules else None,
-        parts_s=together(slower) if slower else None,
+        parts_s=together([*slower, *faster]) if slower else None,
         whole_s=slowdown_s(explanation, ratio),
         coverage=min(explanation["coverage"]),
     )

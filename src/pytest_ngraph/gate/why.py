@@ -41,15 +41,16 @@ def why(explanation: Mapping[str, Any], ratio: Estimate) -> str:
         return f"{UNEXPLAINED}: {problem}"
     rows, timed = explanation["rows"], slowdown_s(explanation, ratio)
     is_slower = timed.value > 0
-    word = "slower" if is_slower else "faster"
+    word, opposite = ("slower", "faster") if is_slower else ("faster", "slower")
     whole = _whole(rows, timed)
     sure = differing(explanation, slower=is_slower)
-    known = [row for row in sure if row["kind"] not in UNNAMED]
+    known = _known(sure)
     named = _named(known)
     shown = named or [row for row in sure if row["kind"] == "outside"]
     same = unchanged(known, explanation)
     parts = [_part(row, whole, same) for row in shown] or [f"no single part of it is surely {word}"]
     parts += _further(known, named, whole, word)
+    parts += _against(_known(differing(explanation, slower=not is_slower)), whole, opposite)
     first = [row["name"] for row in named if is_module(row)]
     parts += _graph(explanation.get("graph"), first)
     parts += _compiled(explanation["compiled"], first)
@@ -79,12 +80,21 @@ def _whole(rows: Sequence[Row], timed: Estimate) -> Whole:
     return Whole(_unsigned(timed), name)
 
 
+def _known(rows: Iterable[Row]) -> list[Row]:
+    """Return the parts that are a module, an operator or layout changes."""
+    return [row for row in rows if row["kind"] not in UNNAMED]
+
+
 def _part(row: Row, whole: Whole, same: Container[str]) -> str:
     """Return a part with its difference. `same` has the modules that differ without having changed."""
+    same_itself = ", not changed itself," if is_module(row) and row["name"] in same else ""
+    return f"{_name(row)}{same_itself} {_difference(Estimate.with_bounds(*row['difference']), whole)}"
+
+
+def _name(row: Row) -> str:
+    """Return what a part is called."""
     name = {"layout": "layout changes", "outside": OUTSIDE}.get(row["kind"], _module(row["name"]))
-    name += ", between its parts," if row["kind"] == "between" else ""
-    name += ", not changed itself," if is_module(row) and row["name"] in same else ""
-    return f"{name} {_difference(Estimate.with_bounds(*row['difference']), whole)}"
+    return f"{name}, between its parts," if row["kind"] == "between" else name
 
 
 def _difference(difference: Estimate, whole: Whole) -> str:
@@ -112,13 +122,28 @@ def _named(known: Sequence[Row]) -> list[Row]:
 
 
 def _further(known: Sequence[Row], named: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
-    """Yield how many parts are not named, with the module that has all if the network is more, and what all sum to."""
+    """Yield how many parts are not named, with the module that has all, and what all sum to."""
     if len(known) > len(named):
-        common = lowest(row["name"] for row in known) if all(map(is_module, known)) else ""
-        within = f", all in {_module(common)}" if common else ""
-        yield f"{counted(len(known) - len(named), 'more part')} {how}{within}"
+        yield f"{counted(len(known) - len(named), 'more part')} {how}{_within(known)}"
     if len(known) > 1:
         yield f"together {_difference(together(known), whole)}"
+
+
+def _against(known: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
+    """Yield the parts that differ the other way, where they make up for a fair part of the whole: `2 parts faster`."""
+    if not known or abs(together(known).value) < LEAST_SHARE * whole.seconds.value:
+        return
+    of_all = signed(together(known), "s")
+    if len(known) == 1:
+        yield f"{_name(known[0])} is {how}, {of_all}"
+    else:
+        yield f"{counted(len(known), 'part')} {how}{_within(known)}, together {of_all}"
+
+
+def _within(known: Sequence[Row]) -> str:
+    """Return the module that has all of these parts, if the network is more."""
+    common = lowest(row["name"] for row in known) if all(map(is_module, known)) else ""
+    return f", all in {_module(common)}" if common else ""
 
 
 def _coverage(share: float) -> str:
