@@ -4,22 +4,25 @@
         [--kept=FILE]
 
 For each workload, all compilers with all the options that they name as worth trying are measured at all batch sizes,
-as precisely as the default goal asks, in two sweeps: the means of both are the truth, as two processes of the same code
-differ. Then the race is run several times, each in a store of its own. The first sweep compiles everything, so that the
-second one and the races find it in the cache: their times are of measuring. Only the single calls and costs to serve of
-the pick and who comes next are extra work of the race.
+as precisely as the default goal asks, in two sweeps. Then the race is run several times, each in a store of its own.
+The first sweep compiles everything, so that the second one and the races find it in the cache: their times are of
+measuring. Only the single calls and costs to serve of the pick and who comes next are extra work of the race.
 
-- fastest, picks: by the sweep, and by each race.
-- behind: by how much more time the pick takes than the fastest of the sweeps, by these; the worst of the runs.
+Two processes of the same code differ, and a machine that others use changes from one minute to the next. So what a race
+picked, and what is nearly the fastest by the sweeps, is measured again in turn, in new processes each time: the means
+of these finals are the truth.
+
+- fastest, picks: by the finals, and by each race.
+- behind: by how much more time the pick takes than the fastest of the finals, by these; the worst of the runs.
 - sure, wrong: how often the pick was called sure, and how often it was sure and more than 2 % behind.
 - sweep, race, share: seconds of each, of races the median, and theirs over those of the sweep.
 - CPU: the same share of the seconds that processors worked, which other work on the machine changes less.
 
-With `--busy`, a process keeps one core busy while the race runs; the sweep has the machine to itself.
+With `--busy`, a process keeps one core busy while the race runs; sweeps and finals have the machine to themselves.
 
-With `--kept`, each sweep and each race is a line of that file as soon as it is over, and is printed. The same command
-goes on where it was interrupted, with `--busy` beside the sweeps that are there. `--parts=2` ends after two more sweeps
-or races, and `--parts=0` prints the table of what is there. So one workload can be measured at a time, in one file:
+With `--kept`, each sweep, race and final is a line of that file as soon as it is over, and is printed. The same command
+goes on where it was interrupted, with `--busy` beside the sweeps that are there. `--parts=2` ends after two more of
+them, and `--parts=0` prints the table of what is there. So one workload can be measured at a time, in one file:
 
     python tools/decide_truth.py conv --kept=truth.jsonl
     python tools/decide_truth.py mha --kept=truth.jsonl
@@ -29,20 +32,20 @@ or races, and `--parts=0` prints the table of what is there. So one workload can
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from statistics import median
-from typing import Any, NamedTuple
+from statistics import geometric_mean, median
+from typing import NamedTuple
 
+from decide_trials.kept import Kept
 from markdown_output import table
 
 from pytest_ngraph.advise.answer import answer
@@ -64,27 +67,25 @@ SMALL = ("conv", "mha", "resnet18", "mobilenetv3_small_100", "efficientnet_b0", 
 """The study's blocks and five small models."""
 BLOCK = {"depth": 2, "width": 64}
 WRONG = 0.02
+FINALS = 5
+NEARLY = 0.08
+"""By how much more time than the fastest of the sweeps a candidate of the finals may take that no race picked."""
 BURN = "while True: pass"
 HEADING = ("workload", "candidates", "fastest", "picks", "behind", "sure", "wrong", "sweep", "race", "share", "CPU")
 
 
 class Sweep(NamedTuple):
-    """All candidates, measured.
+    """Candidates, measured in turn.
 
     Attributes:
-        truth: the seconds per sample of each that can be measured.
+        sample_s: the seconds per sample of each that can be measured.
         seconds: that all took.
         cpu_s: seconds of processors that all took; 0 where that is not known.
     """
 
-    truth: Mapping[str, float]
+    sample_s: Mapping[str, float]
     seconds: float
     cpu_s: float = 0.0
-
-    def averaged(self, other: Sweep) -> Sweep:
-        """Return this sweep with the geometric means of both: two processes of the same code differ."""
-        truth = {name: (own * other.truth.get(name, own)) ** 0.5 for name, own in self.truth.items()}
-        return self._replace(truth=truth)
 
 
 class Run(NamedTuple):
@@ -105,37 +106,23 @@ class Run(NamedTuple):
         return truth.get(self.pick, float("inf")) / min(truth.values()) - 1 if self.pick else float("inf")
 
 
-class Kept:
-    """Results by their names, each a line of a file once it is there.
+class Trial(NamedTuple):
+    """What was found of a workload.
 
-    Args:
-        file: None to keep them only in memory.
-        parts: how many further results to make.
+    Attributes:
+        sweep: of all candidates, with the time that it took.
+        truth: the seconds per sample of the finalists.
+        runs: the races.
     """
 
-    def __init__(self, file: Path | None = None, parts: float = float("inf")) -> None:
-        self._file = file
-        self._left = parts
-        lines = file.read_text().splitlines(keepends=True) if file and file.exists() else []
-        whole = [line for line in lines if line.endswith("\n")]
-        if file and whole != lines:  # the last one was cut off
-            file.write_text("".join(whole))
-        self._found: dict[str, Any] = {one["name"]: one["result"] for one in map(json.loads, whole)}
+    workload: str
+    sweep: Sweep
+    truth: Mapping[str, float]
+    runs: Sequence[Run]
 
-    def get(self, make: Callable[[], Sequence[Any]], *names: object) -> Sequence[Any] | None:
-        """Return a result, made now if it is not there; None where no further one is to be made."""
-        name = " ".join(map(str, names))
-        if name not in self._found:
-            if self._left <= 0:
-                return None
-            self._left -= 1
-            self._found[name] = list(make())
-            print(f"{name}: {json.dumps(self._found[name])}", file=sys.stderr, flush=True)
-            if self._file:
-                with self._file.open("a") as file:
-                    file.write(json.dumps({"name": name, "result": self._found[name]}) + "\n")
-        found: Sequence[Any] = self._found[name]
-        return found
+    def is_wrong(self, run: Run) -> bool:
+        """Return whether a race was sure of what is not the fastest."""
+        return run.is_sure and run.behind(self.truth) > WRONG
 
 
 def main() -> None:
@@ -151,21 +138,44 @@ def main() -> None:
     parsed = parser.parse_args()
     compilers = split_compilers(parsed.compiler) if parsed.compiler else list(installed("cpu", "latency"))
     kept = Kept(parsed.kept, parsed.parts)
-    found = []
-    for workload in parsed.workloads:
-        axes = axes_of(workload, compilers, parsed.batch_size)
-        what = (workload, f"b{','.join(map(str, parsed.batch_size))}", ",".join(compilers))
-        filled = kept.get(partial(swept, axes), "filling the cache", *what)
-        sweep = kept.get(partial(swept, axes), "sweep", *what) if filled else None
-        if filled is None or sweep is None:
-            continue
-        race, place = partial(raced, axes, parsed.budget, is_busy=parsed.busy), "busy" if parsed.busy else "quiet"
-        names = [("race", number, place, f"{parsed.budget:g}s", *what) for number in range(parsed.runs)]
-        runs = [Run(*result) for name in names if (result := kept.get(race, *name))]
-        if runs:
-            found.append((workload, Sweep(*sweep).averaged(Sweep(*filled)), runs))
-    print(table(HEADING, [row(*each) for each in found]))
+    tried = (trial(workload, compilers, parsed, kept) for workload in parsed.workloads)
+    found = [each for each in tried if each]
+    print(table(HEADING, [row(each) for each in found]))
     print(*summary(found), sep="\n")
+
+
+def trial(workload: str, compilers: Sequence[str], parsed: argparse.Namespace, kept: Kept) -> Trial | None:
+    """Try a workload; None where some of it is still to be measured."""
+    axes = axes_of(workload, compilers, parsed.batch_size)
+    what = (workload, f"b{','.join(map(str, parsed.batch_size))}", ",".join(compilers))
+    filled = kept.get(partial(swept, axes), "filling the cache", *what)
+    sweep = kept.get(partial(swept, axes), "sweep", *what) if filled else None
+    if filled is None or sweep is None:
+        return None
+    race, place = partial(raced, axes, parsed.budget, is_busy=parsed.busy), "busy" if parsed.busy else "quiet"
+    found = [kept.get(race, "race", n, place, f"{parsed.budget:g}s", *what) for n in range(parsed.runs)]
+    runs = [Run(*each) for each in found if each]
+    if len(runs) < parsed.runs:
+        return None
+    sweeps = [Sweep(*sweep), Sweep(*filled)]
+    names = finalists(sweeps, runs)
+    final = partial(swept, axes, names)
+    finals = [kept.get(final, "final", n, *names, *what) for n in range(FINALS)]
+    measured = [Sweep(*each) for each in finals if each]
+    return Trial(workload, sweeps[0], mean(measured), runs) if measured else None
+
+
+def finalists(sweeps: Sequence[Sweep], runs: Sequence[Run]) -> list[str]:
+    """Return the candidates that a race picked, or that are nearly the fastest by the sweeps."""
+    found, picked = mean(sweeps), {run.pick for run in runs}
+    most_s = min(found.values()) * (1 + NEARLY)
+    return sorted(name for name, seconds in found.items() if name in picked or seconds <= most_s)
+
+
+def mean(sweeps: Sequence[Sweep]) -> dict[str, float]:
+    """Return the geometric mean of the seconds per sample of each candidate that all of these sweeps measured."""
+    names = [name for name in sweeps[0].sample_s if all(name in sweep.sample_s for sweep in sweeps)]
+    return {name: geometric_mean(sweep.sample_s[name] for sweep in sweeps) for name in names}
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -185,14 +195,17 @@ def axes_of(workload: str, compilers: Sequence[str], batch_sizes: Sequence[int])
     )
 
 
-def swept(axes: Axes) -> Sweep:
-    """Measure every candidate."""
+def swept(axes: Axes, names: Container[str] | None = None) -> Sweep:
+    """Measure the candidates with these names; every one where none are given."""
     texts = [text for name in axes.compilers for text in (name, *axes.options_of(name))]
-    groups = [[replace(cell, compiler=text) for text in texts] for cell in axes.cells]
+    every = [[replace(cell, compiler=text) for text in texts] for cell in axes.cells]
+    groups = [[case for case in cases if names is None or name_of(case) in names] for cases in every]
     watch = Watch()
     settings = Settings(cache=compiled_folder()).on_machine(this_machine().memory_bytes)
     with closing(Bench(settings, BUILT_IN["cpu"].target)) as bench:
-        records = [record for cases in groups for record in bench.run(cases) if record.outcome == "measured"]
+        records = [
+            record for cases in filter(None, groups) for record in bench.run(cases) if record.outcome == "measured"
+        ]
     return Sweep({name_of(record.case): 1 / record.throughput for record in records}, *watch.took())
 
 
@@ -241,42 +254,36 @@ def burning() -> Iterator[None]:
             busy.kill()
 
 
-def row(workload: str, sweep: Sweep, runs: Sequence[Run]) -> list[str]:
+def row(of: Trial) -> list[str]:
     """Return the row of a workload."""
-    truth, sweep_s, sweep_cpu_s = sweep
+    sweep, truth, runs = of.sweep, of.truth, of.runs
     picks = [run.pick or "none" for run in runs]
-    wrong = sum(is_wrong(run, sweep) for run in runs)
     race_s, race_cpu_s = median(run.seconds for run in runs), median(run.cpu_s for run in runs)
     return [
-        workload,
-        str(len(truth)),
+        of.workload,
+        str(len(sweep.sample_s)),
         min(truth, key=lambda name: truth[name]),
         ", ".join(dict.fromkeys(picks)),
         f"{max(run.behind(truth) for run in runs):.1%}",
         f"{sum(run.is_sure for run in runs)} of {len(runs)}",
-        str(wrong),
-        f"{sweep_s:.0f} s",
+        str(sum(map(of.is_wrong, runs))),
+        f"{sweep.seconds:.0f} s",
         f"{race_s:.0f} s",
-        f"{race_s / sweep_s:.0%}",
-        f"{race_cpu_s / sweep_cpu_s:.0%}" if race_cpu_s and sweep_cpu_s else "",
+        f"{race_s / sweep.seconds:.0%}",
+        f"{race_cpu_s / sweep.cpu_s:.0%}" if race_cpu_s and sweep.cpu_s else "",
     ]
 
 
-def is_wrong(run: Run, sweep: Sweep) -> bool:
-    """Return whether a race was sure of what is not the fastest."""
-    return run.is_sure and run.behind(sweep.truth) > WRONG
-
-
-def summary(found: Sequence[tuple[str, Sweep, Sequence[Run]]]) -> Iterator[str]:
+def summary(found: Sequence[Trial]) -> Iterator[str]:
     """Yield what all workloads together show, a line each."""
-    runs = [(run, sweep) for _, sweep, own in found for run in own]
+    runs = [(run, of) for of in found for run in of.runs]
     if not runs:
         yield "No race yet."
         return
-    close = sum(run.behind(sweep.truth) <= WRONG for run, sweep in runs)
+    close = sum(run.behind(of.truth) <= WRONG for run, of in runs)
     yield f"Within {WRONG:.0%} of the fastest: {close} of {len(runs)} races."
-    yield f"Sure and not within it: {sum(is_wrong(*each) for each in runs)}."
-    share = sum(run.seconds for run, _ in runs) / sum(sweep.seconds for _, sweep in runs)
+    yield f"Sure and not within it: {sum(of.is_wrong(run) for run, of in runs)}."
+    share = sum(run.seconds for run, _ in runs) / sum(of.sweep.seconds for _, of in runs)
     yield f"The races took {share:.0%} of the time of as many sweeps."
 
 

@@ -1,0 +1,1 @@
+"""Trials of advice: sweeps and races, and the file that keeps them."""
