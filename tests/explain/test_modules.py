@@ -56,6 +56,14 @@ def test_a_layer_that_has_become_a_module_of_several_is_one_row() -> None:
     assert not any(module.startswith("a.conv.") for module, _ in found)
 
 
+def test_a_module_in_which_only_one_of_two_cases_spends_time_is_one_row() -> None:
+    """It is new, or the other case has it in a kernel that counts for a module around: its parts are its own matter."""
+    base = {"a": 0.2, "a.norm": 1.0, "b.conv": 5.0}
+    head = {"a.conv.inner": 1.0, "a.conv.added": 7.0, "a.norm": 1.0, "b.conv": 5.0}
+    assert Chosen("a.conv") in choose(times(base, head, fuses_alike=True))
+    assert Chosen("a.conv.added") in choose(times(base, head))
+
+
 def test_two_cases_by_one_compiler_are_opened_down_to_the_module_that_differs() -> None:
     """Twelve blocks have more rows than a table shows, and the attention of each spans its parts."""
     own = {f"blocks.{block}.{part}": np.array([[1.0], [1.0]]) for block in range(12) for part in ("a", "b")}

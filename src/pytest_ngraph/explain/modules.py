@@ -39,6 +39,7 @@ class Times:
     def __init__(self, own: Mapping[str, Floats], *, fuses_alike: bool = False, side_by_side: bool = False) -> None:
         self._own = own
         self._side_by_side = side_by_side
+        self._fuses_alike = fuses_alike
         self._most_across = 1.0 if fuses_alike else MOST_ACROSS
         self.most_rows = MOST_ROWS_ALIKE if fuses_alike else MOST_ROWS
         self._within: dict[str, Floats] = {}
@@ -72,10 +73,10 @@ class Times:
         """Return whether the parts of a module show where the time of each case is spent.
 
         A module that is a single layer in one of two cases, and has parts in the other, stays closed: it differs as a
-        whole.
+        whole. So does one in which only one of two cases by one compiler spends time: it is new, or gone.
         """
         across, inside = (np.median(seconds, axis=1) for seconds in (self.itself(module), self.within(module)))
-        is_layer = (across >= inside) & (inside > 0)
+        is_layer = (across >= inside) & ((inside > 0) | self._fuses_alike)
         if not self.children(module) or np.any(is_layer) or np.any(across > self._most_across * inside):
             return False
         return not self._side_by_side or self._has_parts_to_show(module)
