@@ -152,6 +152,18 @@ def test_what_differs_the_other_way_is_named_where_it_makes_up_for_a_fair_part()
     assert "is faster" not in said(hardly, latency_s=1.4)
 
 
+def test_what_no_part_shows_is_the_rest_where_it_is_surely_something() -> None:
+    head = [kernel("a", 0.6, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.5, ["linear"])]
+    found = explained(head, latency_s=1.2)
+    assert why(found, Estimate(1.3, 1.27, 1.33)).split("; ")[1] == "the rest, +100 ms [62, 138], is in no single part"
+    for ratio in (Estimate(1.3, 1.1, 1.5), Estimate(1.21, 1.2, 1.22), Estimate.exactly(1.1)):
+        assert "the rest" not in why(found, ratio)
+    faster = explained(
+        [kernel("a", 0.2, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.5, ["linear"])], latency_s=0.8
+    )
+    assert why(faster, Estimate(0.7, 0.68, 0.72)).split("; ")[1].startswith("the rest, -100 ms [")
+
+
 def test_several_parts_that_differ_the_other_way_are_summed() -> None:
     nodes = [*NODES[:2], node("linear", "head")]
     base = [kernel("a", 0.3, ["conv"]), kernel("r", 0.2, ["relu"]), kernel("b", 0.4, ["linear"])]

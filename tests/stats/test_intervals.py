@@ -12,6 +12,7 @@ from pytest_ngraph.stats.intervals import (
     FEWEST_ROUNDS,
     Estimate,
     Floats,
+    difference,
     interval_rank,
     intervals_of_rounds,
     median_interval,
@@ -145,3 +146,9 @@ def test_a_quotient_of_exact_numbers_is_exact() -> None:
 @pytest.mark.parametrize("below", [Estimate(4.0, 0.0, 8.0), Estimate(4.0, -math.inf, math.inf)])
 def test_a_quotient_has_no_bounds_where_the_second_number_may_be_zero(below: Estimate) -> None:
     assert quotient(Estimate(3.0, 2.9, 3.1), below) == (0.75, -math.inf, math.inf)
+
+
+def test_a_difference_is_as_uncertain_as_both_of_its_numbers() -> None:
+    assert difference(Estimate(7.0, 4.0, 8.0), Estimate(2.0, 1.0, 6.0)) == pytest.approx((5.0, 0.0, 5.0 + math.sqrt(2)))
+    assert difference(Estimate.exactly(3.0), Estimate.exactly(4.0)) == (-1.0, -1.0, -1.0)
+    assert difference(Estimate(3.0, -math.inf, math.inf), Estimate.exactly(1.0)) == (2.0, -math.inf, math.inf)

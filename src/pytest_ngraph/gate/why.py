@@ -11,7 +11,7 @@ from pytest_ngraph.explain.places import is_within, lowest
 from pytest_ngraph.explain.profile import SILENT
 from pytest_ngraph.gate.parts import Row, differing, is_module, slowdown_s, together, unchanged
 from pytest_ngraph.metrics.text import signed, with_interval
-from pytest_ngraph.stats import Estimate, quotient
+from pytest_ngraph.stats import Estimate, difference, quotient
 from pytest_ngraph.wording import counted, enumerated, grouped, listed
 
 UNEXPLAINED = "where is not known"
@@ -50,7 +50,10 @@ def why(explanation: Mapping[str, Any], ratio: Estimate) -> str:
     same = unchanged(known, explanation)
     parts = [_part(row, whole, same) for row in shown] or [f"no single part of it is surely {word}"]
     parts += _further(known, named, whole, word)
-    parts += _against(_known(differing(explanation, slower=not is_slower)), whole, opposite)
+    against = _known(differing(explanation, slower=not is_slower))
+    parts += _against(against, whole, opposite)
+    if known and whole.seconds == _unsigned(timed):
+        parts += _rest([*known, *against], timed)
     first = [row["name"] for row in named if is_module(row)]
     parts += _graph(explanation.get("graph"), first)
     parts += _compiled(explanation["compiled"], first)
@@ -138,6 +141,13 @@ def _against(known: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
         yield f"{_name(known[0])} is {how}, {of_all}"
     else:
         yield f"{counted(len(known), 'part')} {how}{_within(known)}, together {of_all}"
+
+
+def _rest(known: Sequence[Row], timed: Estimate) -> Iterator[str]:
+    """Yield what all parts that surely differ leave of the whole, where that is surely something, and a fair part."""
+    rest = difference(timed, together(known))
+    if _unsigned(rest).low > 0 and rest.value / timed.value >= LEAST_SHARE:
+        yield f"the rest, {signed(rest, 's')}, is in no single part"
 
 
 def _within(known: Sequence[Row]) -> str:

@@ -108,6 +108,17 @@ def quotient(above: Estimate, below: Estimate) -> Estimate:
     return Estimate(value, low, (product + math.sqrt(max(0.0, product**2 - over * under))) / under)
 
 
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Return the difference of two numbers that were estimated independently, with its interval.
+
+    It follows from theirs and has their level (Donner and Zou, 2012).
+    """
+    value = one.value - other.value
+    below = math.hypot(one.value - one.low, other.high - other.value)
+    above = math.hypot(one.high - one.value, other.value - other.low)
+    return Estimate(value, value - below, value + above)
+
+
 def relative_half_width(estimate: Estimate) -> float:
     """Return half the interval's width as a share of the value: 0.01 means "plus or minus 1 %"."""
     return estimate.width / 2 / abs(estimate.value) if estimate.value else math.inf
