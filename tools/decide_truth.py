@@ -162,7 +162,7 @@ def trial(workload: str, compilers: Sequence[str], parsed: argparse.Namespace, k
     final = partial(swept, axes, names)
     finals = [kept.get(final, "final", n, *names, *what) for n in range(FINALS)]
     measured = [Sweep(*each) for each in finals if each]
-    return Trial(workload, sweeps[0], mean(measured), runs) if measured else None
+    return Trial(workload, sweeps[0], mean(measured), runs) if len(measured) == FINALS else None
 
 
 def finalists(sweeps: Sequence[Sweep], runs: Sequence[Run]) -> list[str]:

@@ -164,6 +164,22 @@ def test_what_no_part_shows_is_the_rest_where_it_is_surely_something() -> None:
     assert why(faster, Estimate(0.7, 0.68, 0.72)).split("; ")[1].startswith("the rest, -100 ms [")
 
 
+def test_what_is_surely_outside_of_kernels_is_not_in_the_rest() -> None:
+    """It is a part that surely differs, although only modules are named where there are any."""
+    head = [kernel("a", 0.6, ["conv", "relu"], kind="jit_1x1"), kernel("b", 0.5, ["linear"])]
+    found = explained(head, latency_s=1.3)
+    assert [row["kind"] for row in found["rows"] if row["difference"][0] == pytest.approx(0.1)] == ["outside"]
+    assert "the rest" not in why(found, Estimate(1.3, 1.27, 1.33))
+
+
+def test_layout_changes_that_became_cheaper_are_several() -> None:
+    base = [kernel("a", 0.4, ["conv", "relu"]), kernel("reorder", 0.2, layout=True)]
+    head = [kernel("a", 0.7, ["conv", "relu"]), kernel("reorder", 0.1, layout=True)]
+    pair = [profile(own, NODES, latency_s=latency_s) for own, latency_s in ((base, 1.0), (head, 1.2))]
+    found = why(explain(pair, fuses_alike=True).to_dict(), Estimate.exactly(1.2))
+    assert "; layout changes are faster, -100 ms [" in found
+
+
 def test_several_parts_that_differ_the_other_way_are_summed() -> None:
     nodes = [*NODES[:2], node("linear", "head")]
     base = [kernel("a", 0.3, ["conv"]), kernel("r", 0.2, ["relu"]), kernel("b", 0.4, ["linear"])]

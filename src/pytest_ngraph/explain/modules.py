@@ -76,8 +76,9 @@ class Times:
         whole. So does one in which only one of two cases by one compiler spends time: it is new, or gone.
         """
         across, inside = (np.median(seconds, axis=1) for seconds in (self.itself(module), self.within(module)))
-        is_layer = (across >= inside) & ((inside > 0) | self._fuses_alike)
-        if not self.children(module) or np.any(is_layer) or np.any(across > self._most_across * inside):
+        is_layer = (across >= inside) & (inside > 0)
+        is_absent = (inside <= 0) & self._fuses_alike
+        if not self.children(module) or np.any(is_layer | is_absent) or np.any(across > self._most_across * inside):
             return False
         return not self._side_by_side or self._has_parts_to_show(module)
 

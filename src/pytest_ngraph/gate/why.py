@@ -43,17 +43,16 @@ def why(explanation: Mapping[str, Any], ratio: Estimate) -> str:
     is_slower = timed.value > 0
     word, opposite = ("slower", "faster") if is_slower else ("faster", "slower")
     whole = _whole(rows, timed)
-    sure = differing(explanation, slower=is_slower)
+    sure, against = (differing(explanation, slower=way) for way in (is_slower, not is_slower))
     known = _known(sure)
     named = _named(known)
     shown = named or [row for row in sure if row["kind"] == "outside"]
     same = unchanged(known, explanation)
     parts = [_part(row, whole, same) for row in shown] or [f"no single part of it is surely {word}"]
     parts += _further(known, named, whole, word)
-    against = _known(differing(explanation, slower=not is_slower))
-    parts += _against(against, whole, opposite)
-    if known and whole.seconds == _unsigned(timed):
-        parts += _rest([*known, *against], timed)
+    parts += _against(_known(against), whole, opposite)
+    if known and not whole.is_profiled:
+        parts += _rest([*sure, *against], timed)
     first = [row["name"] for row in named if is_module(row)]
     parts += _graph(explanation.get("graph"), first)
     parts += _compiled(explanation["compiled"], first)
@@ -67,10 +66,12 @@ class Whole(NamedTuple):
     Attributes:
         seconds: more than zero, also where the head is faster.
         name: what it is called.
+        is_profiled: whether it is as profiled.
     """
 
     seconds: Estimate
     name: str
+    is_profiled: bool = False
 
 
 def _whole(rows: Sequence[Row], timed: Estimate) -> Whole:
@@ -79,7 +80,7 @@ def _whole(rows: Sequence[Row], timed: Estimate) -> Whole:
     sign = 1 if timed.value > 0 else -1
     profiled = sign * sum(row["difference"][0] for row in rows if row["kind"] != "outside")
     if profiled > MOST_INFLATED * abs(timed.value):
-        return Whole(Estimate.exactly(profiled), f"profiled {name}")
+        return Whole(Estimate.exactly(profiled), f"profiled {name}", is_profiled=True)
     return Whole(_unsigned(timed), name)
 
 
@@ -100,20 +101,20 @@ def _name(row: Row) -> str:
     return f"{name}, between its parts," if row["kind"] == "between" else name
 
 
-def _difference(difference: Estimate, whole: Whole) -> str:
+def _difference(of_part: Estimate, whole: Whole) -> str:
     """Return a difference with its share of the whole: `+2.1 ms [1.9, 2.3], 94 % [88, 101] of the slowdown`."""
-    seconds = _unsigned(difference)
+    seconds = _unsigned(of_part)
     if seconds.value > MOST_INFLATED * whole.seconds.value:
-        return f"{signed(difference, 's')}, more than the whole {whole.name}"
+        return f"{signed(of_part, 's')}, more than the whole {whole.name}"
     share = quotient(seconds, whole.seconds)
     bounded = with_interval(share.scaled(100), "%") if share.is_bounded else f"{100 * share.value:.0f} %"
-    return f"{signed(difference, 's')}, {bounded} of the {whole.name}"
+    return f"{signed(of_part, 's')}, {bounded} of the {whole.name}"
 
 
-def _unsigned(difference: Estimate) -> Estimate:
+def _unsigned(either: Estimate) -> Estimate:
     """Return a difference as one above zero."""
-    value, low, high = difference
-    return difference if value > 0 else Estimate(-value, -high, -low)
+    value, low, high = either
+    return either if value > 0 else Estimate(-value, -high, -low)
 
 
 def _named(known: Sequence[Row]) -> list[Row]:
@@ -138,14 +139,14 @@ def _against(known: Sequence[Row], whole: Whole, how: str) -> Iterator[str]:
         return
     of_all = signed(together(known), "s")
     if len(known) == 1:
-        yield f"{_name(known[0])} is {how}, {of_all}"
+        yield f"{_name(known[0])} {'are' if known[0]['kind'] == 'layout' else 'is'} {how}, {of_all}"
     else:
         yield f"{counted(len(known), 'part')} {how}{_within(known)}, together {of_all}"
 
 
-def _rest(known: Sequence[Row], timed: Estimate) -> Iterator[str]:
+def _rest(sure: Sequence[Row], timed: Estimate) -> Iterator[str]:
     """Yield what all parts that surely differ leave of the whole, where that is surely something, and a fair part."""
-    rest = difference(timed, together(known))
+    rest = difference(timed, together(sure))
     if _unsigned(rest).low > 0 and rest.value / timed.value >= LEAST_SHARE:
         yield f"the rest, {signed(rest, 's')}, is in no single part"
 
