@@ -20,7 +20,7 @@ from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics import Metrics, compute
 from pytest_ngraph.metrics.cells import Cells, why_not_measured
 from pytest_ngraph.metrics.panels import Chunk, Panels
-from pytest_ngraph.metrics.sampled import Sampled
+from pytest_ngraph.metrics.rates import Rates
 from pytest_ngraph.metrics.text import quantity, with_interval
 from pytest_ngraph.record import Record
 from pytest_ngraph.store import Run
@@ -83,7 +83,7 @@ def _mean_speedup(records: Sequence[Record], compiler: str) -> str:
     (every,) = panels.chunks()
     logs = Chunk(panels, every).speedup(rows).log().scaled(np.full(len(rows), 1 / len(rows)))
     mean = logs.sums(np.zeros(1, dtype=np.intp))
-    return with_interval(Sampled(np.exp(mean.values), np.exp(mean.draws), mean.known).estimates()[0])
+    return with_interval(Rates(np.exp(mean.values), mean.deviations, mean.known).estimates()[0])
 
 
 def _compile_s(record: Record) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.costs import COSTS, Costs
 from pytest_ngraph.load import Load
-from pytest_ngraph.metrics.sampled import Bools, Growing, Rows, Sampled, in_cache
+from pytest_ngraph.metrics.rates import Rates, logs_of_rates
+from pytest_ngraph.metrics.sampled import Bools, Growing, Rows, in_cache
 from pytest_ngraph.record import Record, Round
 from pytest_ngraph.stats import FEWEST_ROUNDS, Estimate, Estimates, Floats, intervals_of_rounds
 from pytest_ngraph.stats.bootstrap import DRAWS, bootstrap_medians_of_each
@@ -26,6 +27,8 @@ READINGS = (
 """What is read once of a record, not sampled (`Record.reading`)."""
 AT_ONCE = 1024
 """Cases whose samples are looked at at a time: what is computed of them takes several times their memory."""
+DRAWN_AT_ONCE = 256
+"""Cases whose draws are made at a time: they stay in a core's cache."""
 NO_CALLS: Floats = np.empty(0)
 UNCHANGED = "was not measured: it is unchanged"
 """Why a case that a gate left out has no measurement."""
@@ -151,33 +154,33 @@ class Cells:
     def latency_s(self) -> Estimates:
         """Medians with their distribution-free intervals, which the stopping rule uses too; NaN where not measured."""
         columns = np.full((3, len(self.cases)), np.nan)
-        for rows, samples in self._of_equal_rounds(np.flatnonzero(self.measured)):
+        for rows, samples in self._of_equal_rounds(np.flatnonzero(self.measured), AT_ONCE):
             found = intervals_of_rounds(samples)
             columns[:, rows] = found.values, found.lows, found.highs
         return Estimates(*columns)
 
-    def throughput(self, rows: Rows) -> Sampled:
+    def throughput(self, rows: Rows) -> Rates:
         """Return T_c(b) in samples per second of these rows, all of which are measured."""
-        draws = np.empty((len(rows), DRAWS))
+        logs = np.empty((len(rows), DRAWS), dtype=np.float32)
         places = np.empty(len(self.cases), dtype=np.intp)
         places[rows] = np.arange(len(rows))
-        for own, samples in self._of_equal_rounds(rows):
+        for own, samples in self._of_equal_rounds(rows, DRAWN_AT_ONCE):
             # A seed depends on the record alone, so that intervals do not depend on which other records are given.
             medians = bootstrap_medians_of_each(samples, self.seeds[own].tolist())
-            draws[places[own]] = self.batch_sizes[own, None] / medians
+            logs[places[own]] = logs_of_rates(self.latency_s.values[own], medians)
         values = self.batch_sizes[rows] / self.latency_s.values[rows]
-        return Sampled(values, draws, self.rounds[rows] >= FEWEST_ROUNDS)
+        return Rates(values, logs, self.rounds[rows] >= FEWEST_ROUNDS)
 
     @cached_property
     def _begins(self) -> Rows:
         """Index of each case's first sample."""
         return np.cumsum(self.rounds) - self.rounds
 
-    def _of_equal_rounds(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
-        """Yield groups of rows with equally many rounds, `AT_ONCE` or fewer, and their samples, shape (n, rounds)."""
+    def _of_equal_rounds(self, rows: Rows, at_once: int) -> Iterator[tuple[Rows, Floats]]:
+        """Yield groups of rows with equally many rounds, this many at a time, and their samples, shape (n, rounds)."""
         counts = self.rounds[rows]
         for count in np.unique(counts):
-            for own in in_cache(rows[counts == count], AT_ONCE):
+            for own in in_cache(rows[counts == count], at_once):
                 yield own, self.samples[self._begins[own, None] + np.arange(count)]
 
 

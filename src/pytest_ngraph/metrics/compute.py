@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pytest_ngraph.case import Case
@@ -22,13 +19,9 @@ from pytest_ngraph.metrics.metric import Inversion, Metric, Metrics, Scope
 from pytest_ngraph.metrics.panels import Chunk, Panels
 from pytest_ngraph.metrics.ranks import rank_inversions
 from pytest_ngraph.metrics.ratios import fill
-from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.metrics.stacks import Stacks
 from pytest_ngraph.record import Record
 from pytest_ngraph.stats import Estimate
-
-MOST_THREADS = 4
-"""More would wait for each other, and each has the draws of a chunk in memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,21 +79,18 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = (), between: Be
 def columns_of(cells: Cells, between: Between = IN_GENERAL) -> Columns:
     """Return every metric of the cells.
 
-    Draws are made for a chunk of cells at a time, so that memory grows with the cells but not with their draws. Each
-    chunk fills rows of its own, and NumPy lets several threads compute.
+    Draws are made for a chunk of cells at a time, so that memory grows with the cells but not with their draws. Threads
+    do not make it faster: NumPy's calls are so short that these would wait for each other.
     """
     panels = Panels.of(cells)
     by_name = case_columns(panels)
     spans: list[Curves | Stacks] = [*(Curves(panels, axis) for axis in axes_of(cells.cases)), Stacks(panels)]
 
-    def work(rows: Rows) -> None:
+    for rows in panels.chunks():
         chunk = Chunk(panels, rows)
         fill(by_name, chunk)
         for span in spans:
             span.fill(chunk)
-
-    with ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1)) as pool:
-        deque(pool.map(work, panels.chunks()), maxlen=0)
     ranks, inversions = [], []
     for metric, found in rank_inversions(cells, between):
         ranks.append(metric)

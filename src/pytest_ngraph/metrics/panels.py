@@ -13,7 +13,8 @@ from pytest_ngraph.case import IDENTITY
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.grouping import NONE, Groups, numbered, places_of, renumbered
 from pytest_ngraph.metrics.metric import FIELDS
-from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled
+from pytest_ngraph.metrics.rates import Rates
+from pytest_ngraph.metrics.sampled import Bools, Rows
 
 AT_ONCE = 1024
 """Cells of a chunk, or somewhat more. Their draws take a few megabytes, which fit a processor's cache."""
@@ -117,19 +118,19 @@ class Chunk:
         self._order = np.argsort(rows)
         self._in_order = rows[self._order]
 
-    def throughput(self, rows: Rows) -> Sampled:
+    def throughput(self, rows: Rows) -> Rates:
         """Return T_c(b) of these cells, which must be in this chunk."""
         return self._throughput.take(self._order[np.searchsorted(self._in_order, rows)])
 
-    def speedup(self, rows: Rows) -> Sampled:
+    def speedup(self, rows: Rows) -> Rates:
         """Return T_c(b) / T_identity(b) (study V-C)."""
         return self.throughput(rows) / self.throughput(self.panels.identity[rows])
 
-    def rtr(self, rows: Rows) -> Sampled:
+    def rtr(self, rows: Rows) -> Rates:
         """Return the relative throughput rate, T_c(b) / T_c(1) (study V-A4)."""
         return self.throughput(rows) / self.throughput(self.panels.single[rows])
 
-    def bsr(self, rows: Rows) -> Sampled:
+    def bsr(self, rows: Rows) -> Rates:
         """Return the batch scaling resilience, ASE_c(b) / ASE_identity(b) (study V-A4).
 
         Both efficiencies are at the same batch size, so their ratio is the ratio of the rates.

@@ -11,9 +11,11 @@ import numpy as np
 from pytest_ngraph.metrics.absence import lacking_rows, unmeasured_rows
 from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.panels import Chunk, Neighbour, Panels
+from pytest_ngraph.metrics.rates import Rates
 from pytest_ngraph.metrics.readings import INAPPLICABLE_TO_IDENTITY, compile_s
-from pytest_ngraph.metrics.sampled import Bools, Rows, Sampled, in_cache
+from pytest_ngraph.metrics.sampled import Bools, Rows, in_cache, tails, with_bounds
 from pytest_ngraph.stats import Estimates, Floats
+from pytest_ngraph.stats.bootstrap import Draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Ratio:
     """
 
     needs: tuple[Neighbour, ...]
-    compute: Callable[[Chunk, Rows], Sampled]
+    compute: Callable[[Chunk, Rows], Rates]
     trivial: Callable[[Panels], Bools]
 
 
@@ -73,22 +75,26 @@ def fill(columns: Mapping[str, Column], chunk: Chunk) -> None:
     present = chunk.rows[columns["ase"].present[chunk.rows]]
     columns["ase"].put(present, rates.take(present).scaled(1 / chunk.panels.cells.batch_sizes[present]))
     for rows in in_cache(_missing_in(columns["break_even"], chunk)):
-        columns["break_even"].put(rows, break_even(chunk, rows).estimates())
+        columns["break_even"].put(rows, break_even(chunk, rows))
 
 
-def break_even(chunk: Chunk, rows: Rows) -> Sampled:
+def break_even(chunk: Chunk, rows: Rows) -> Estimates:
     """Return compile_s / (1 / T_identity - 1 / T_c) in samples, infinite where c is not faster."""
     own, identity = chunk.throughput(rows), chunk.throughput(chunk.panels.identity[rows])
     spent_s = chunk.panels.cells.readings["compile_s"][rows]
-    return Sampled(
-        _paid_back(spent_s, 1 / identity.values - 1 / own.values),
-        _paid_back(spent_s[:, None], 1 / identity.draws - 1 / own.draws),
-        own.known & identity.known,
-    )
+    gained_s = 1 / identity.values - 1 / own.values
+    less, more = tails(_seconds(identity) - _seconds(own))
+    low, high = _paid_back(spent_s, more), _paid_back(spent_s, less)
+    return with_bounds(_paid_back(spent_s, gained_s), low, high, own.known & identity.known)
 
 
-def _paid_back(spent_s: Floats, gains_s: Floats) -> Floats:
-    paid: Floats = np.divide(spent_s, gains_s, out=np.full_like(gains_s, math.inf), where=gains_s > 0)
+def _seconds(rates: Rates) -> Draws:
+    """Return draws of the seconds of a sample."""
+    return (1 / rates.values).astype(np.float32)[:, None] * np.exp(-rates.logs)
+
+
+def _paid_back(spent_s: Floats, gained_s: Floats) -> Floats:
+    paid: Floats = np.divide(spent_s, gained_s, out=np.full_like(gained_s, math.inf), where=gained_s > 0)
     return paid
 
 

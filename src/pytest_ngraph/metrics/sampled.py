@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_ngraph.stats import LEVEL, Estimates, Floats
+from pytest_ngraph.stats.bootstrap import Draws
 
 Bools = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.intp]
-AT_ONCE = 64
+AT_ONCE = 256
 """Statistics that are computed at a time, where that is possible: their draws fit a core's cache."""
 GROWTH = 16
 """A growing array has room for one of so many more values."""
@@ -23,54 +24,56 @@ GROWTH = 16
 class Sampled:
     """n statistics with their bootstrap draws.
 
-    Statistics computed from the same parts share the draws of these parts, so that the interval of a ratio accounts for
-    the correlation of numerator and denominator.
+    Statistics computed from the same parts share the draws of these parts, so that the interval of a difference
+    accounts for the correlation of both.
 
     Attributes:
         values: shape (n,).
-        draws: shape (n, DRAWS).
+        deviations: each draw minus the value; shape (n, DRAWS).
         known: whether every part had enough rounds for an interval; shape (n,).
     """
 
     values: Floats
-    draws: Floats
+    deviations: Draws
     known: Bools
 
-    def __truediv__(self, other: Sampled) -> Sampled:
-        return Sampled(self.values / other.values, self.draws / other.draws, self.known & other.known)
-
     def __sub__(self, other: Sampled) -> Sampled:
-        return Sampled(self.values - other.values, self.draws - other.draws, self.known & other.known)
-
-    def log(self) -> Sampled:
-        """Return the natural logarithms. The values must be positive."""
-        return Sampled(np.log(self.values), np.log(self.draws), self.known)
+        return Sampled(self.values - other.values, self.deviations - other.deviations, self.known & other.known)
 
     def scaled(self, factors: Floats) -> Sampled:
         """Return multiples, each by its own factor."""
-        return Sampled(self.values * factors, self.draws * factors[:, None], self.known)
+        own = factors.astype(self.deviations.dtype)
+        return Sampled(self.values * factors, self.deviations * own[:, None], self.known)
 
     def take(self, rows: Rows) -> Sampled:
         """Return these rows, in this order."""
-        return Sampled(self.values[rows], self.draws[rows], self.known[rows])
+        return Sampled(self.values[rows], self.deviations[rows], self.known[rows])
 
     def sums(self, begins: Rows) -> Sampled:
         """Return the sums of the stretches that begin at these rows; each ends where the next begins."""
         return Sampled(
             np.add.reduceat(self.values, begins),
-            np.add.reduceat(self.draws, begins, axis=0),
+            np.add.reduceat(self.deviations, begins, axis=0),
             np.logical_and.reduceat(self.known, begins),
         )
 
     def estimates(self) -> Estimates:
         """Return the values with the percentiles of their draws, widened where they do not include the value."""
-        tail = int(self.draws.shape[1] * (1 - LEVEL) / 2)
-        single = self.draws.astype(np.float32)  # sorts five times as fast; draws equal in float32 count as one
-        ordered = np.sort(single, axis=1)
-        rows = np.arange(len(single))
-        low, high = (self.draws[rows, (single == ordered[:, rank, None]).argmax(axis=1)] for rank in (tail, -1 - tail))
-        lows, highs = np.minimum(low, self.values), np.maximum(high, self.values)
-        return Estimates(self.values, np.where(self.known, lows, -math.inf), np.where(self.known, highs, math.inf))
+        low, high = (self.values + tail for tail in tails(self.deviations))
+        return with_bounds(self.values, low, high, self.known)
+
+
+def tails(draws: Draws) -> tuple[Floats, Floats]:
+    """Return the percentiles of draws between which an interval reaches; shape (n, draws) to (n,) each."""
+    rank = int(draws.shape[1] * (1 - LEVEL) / 2)
+    ordered = np.sort(draws, axis=1)
+    return ordered[:, rank].astype(np.float64), ordered[:, -1 - rank].astype(np.float64)
+
+
+def with_bounds(values: Floats, low: Floats, high: Floats, known: Bools) -> Estimates:
+    """Return values with these bounds where they are known, widened where they do not include the value."""
+    lows, highs = np.minimum(low, values), np.maximum(high, values)
+    return Estimates(values, np.where(known, lows, -math.inf), np.where(known, highs, math.inf))
 
 
 def in_cache(rows: Rows, at_once: int = AT_ONCE) -> Iterator[Rows]:

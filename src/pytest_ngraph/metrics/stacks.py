@@ -15,6 +15,7 @@ from pytest_ngraph.metrics.column import Column
 from pytest_ngraph.metrics.grouping import NONE, Groups, numbered
 from pytest_ngraph.metrics.metric import FIELDS, Metric, scope_of
 from pytest_ngraph.metrics.panels import Chunk, Panels
+from pytest_ngraph.metrics.rates import Rates
 from pytest_ngraph.metrics.sampled import Rows, Sampled, in_cache
 
 AT_ONCE = 16
@@ -86,10 +87,10 @@ def depth_slope(chunk: Chunk, stacks: Groups) -> Sampled:
     depths = stacks.sizes.astype(np.float64)
     centred = depths - np.repeat(np.add.reduceat(depths, stacks.begins) / stacks.counts, stacks.counts)
     weights = centred / np.repeat(np.add.reduceat(centred**2, stacks.begins), stacks.counts)
-    return chunk.speedup(stacks.rows).scaled(weights).sums(stacks.begins)
+    return chunk.speedup(stacks.rows).linear().scaled(weights).sums(stacks.begins)
 
 
-def depth_retention(chunk: Chunk, deepest: Rows, single: Rows) -> Sampled:
+def depth_retention(chunk: Chunk, deepest: Rows, single: Rows) -> Rates:
     """Return the speedups of the deepest stacks over those of single blocks (study V-C)."""
     return chunk.speedup(deepest) / chunk.speedup(single)
 

@@ -97,7 +97,8 @@ def log_medians(samples: Floats) -> tuple[Floats, Floats]:
     """
     count = samples.shape[1]
     seeds = [count] * len(samples)
-    drawn = np.log(bootstrap_medians_of_each(samples, seeds, DRAWS, widths=np.ones(len(samples))))
+    medians = bootstrap_medians_of_each(samples, seeds, DRAWS, widths=np.ones(len(samples)))
+    drawn = np.log(medians, dtype=np.float64)
     # Draws scatter around the sample's mean, not the true one: their variance is too small by a factor (n - 1) / n.
     errors: Floats = np.std(drawn, axis=1) * math.sqrt(count / (count - 1))
     return np.log(np.median(samples, axis=1)), errors
