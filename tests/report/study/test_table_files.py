@@ -112,6 +112,13 @@ def test_records_hold_every_raw_sample(tmp_path: Path, monkeypatch: pytest.Monke
     assert frame["label"].to_list() == ["a", HOSTILE, "c"]
 
 
+def test_the_text_of_a_record_is_what_polars_writes() -> None:
+    odd = [None, "", " a", "a,b", 'a"b', '"', "a\nb", "a\rb", "#", "ä", "a\tb", "null", "\\", "x\x00y"]
+    frame = pl.DataFrame({"one": odd, "other": odd[::-1], "number": [None, *range(-1, len(odd) - 2)]})
+    joined = frame.select(pl.concat_str(map(records.in_csv, frame.columns), separator=","))
+    assert joined.write_csv(include_header=False, quote_style="never") == frame.write_csv(include_header=False)
+
+
 def test_names_of_devices_and_compilers_stay_as_they_are() -> None:
     assert headings(pl.DataFrame({"my_device tensorrt_rtx": [1.5], "cpu mine_s:Exact": [2.5], "compile_s": [3.5]})) == [
         "my_device tensorrt_rtx", "cpu mine_s:Exact", "compile (s)",

@@ -11,7 +11,9 @@ from polars.io.plugins import register_io_source
 from pytest_ngraph.report.study.columns import RECORDS, ROUNDS, SCOPE
 from pytest_ngraph.report.study.data import Study
 
-ROUND = ("run", *SCOPE, "round", "iterations", "elapsed_s")
+OF_RECORD = ("run", *SCOPE)
+OF_ROUND = ("round", "iterations", "elapsed_s")
+ROUND = (*OF_RECORD, *OF_ROUND)
 """The columns of `records.csv`."""
 AT_ONCE = 5_000
 """Records whose rounds are in memory at a time."""
@@ -29,9 +31,9 @@ def write(study: Study, folder: Path) -> list[Path]:
 
         def passed_on() -> Iterator[pl.DataFrame]:
             """Yield the records, some at a time, and write their rounds to the CSV."""
-            pl.DataFrame(schema=RECORDS | ROUNDS).pipe(_rounds).write_csv(file)
+            file.write(f"{','.join(ROUND)}\n".encode())
             for each in _records(study):
-                _rounds(each).write_csv(file, include_header=False)
+                _rounds(each).write_csv(file, include_header=False, quote_style="never")
                 yield each
 
         _write_parquet(passed_on(), parquet)
@@ -66,7 +68,22 @@ def _write_parquet(frames: Iterator[pl.DataFrame], path: Path) -> None:
 
 
 def _rounds(records: pl.DataFrame) -> pl.DataFrame:
-    numbered = records.filter(pl.col("rounds") > 0).with_columns(
+    """Return a row for each round, as in `records.csv`.
+
+    What it has of its record is one text: to write each field again for every round would take most of the time.
+    """
+    numbered = records.filter(pl.col("rounds") > 0).select(
+        pl.concat_str(map(in_csv, OF_RECORD), separator=","),
         pl.int_ranges(1, pl.col("rounds") + 1).alias("round"),
+        "iterations",
+        "elapsed_s",
     )
-    return numbered.select(ROUND).explode("round", "iterations", "elapsed_s")
+    return numbered.explode(OF_ROUND)
+
+
+def in_csv(name: str) -> pl.Expr:
+    """Return a column as the texts that Polars writes to CSV."""
+    text = pl.col(name).cast(pl.String)
+    has_quotes = text.str.contains(r'[",\r\n]') | (text == "")
+    quoted = pl.concat_str(pl.lit('"'), text.str.replace_all('"', '""', literal=True), pl.lit('"'))
+    return pl.when(has_quotes).then(quoted).otherwise(text).fill_null("")
