@@ -45,8 +45,8 @@ def _spreads(rows: Rows, is_other: Bools, own: Floats, of_best: Floats, between:
         own, of_best: steepness of each row, and of its best.
     """
     found = []
-    pairs = np.unique(np.stack([of_best[rows], own[rows]]), axis=1).T.tolist()
-    for (best, its), apart in product(pairs, (False, True)):
+    pairs = np.unique(of_best[rows] + 1j * own[rows])  # complex numbers are sorted far faster than rows of two
+    for (best, its), apart in product(zip(pairs.real.tolist(), pairs.imag.tolist(), strict=True), (False, True)):
         alike = rows[(of_best[rows] == best) & (own[rows] == its) & (is_other[rows] == apart)]
         found.append((alike, between.of((best, -its), ("one", "other") if apart else ())))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics.between import NORMAL, TAIL, Between, Spread, Uncertainty, log_distance, with_between
 from pytest_ngraph.metrics.cells import Cells
+from pytest_ngraph.metrics.grouping import numbered
 from pytest_ngraph.metrics.metric import Inversion, Metric, Scope
 from pytest_ngraph.metrics.panels import AT_ONCE
+from pytest_ngraph.metrics.sampled import Rows
 from pytest_ngraph.stats import Estimate
 
 MOST_WORKLOADS = 200
@@ -22,10 +24,8 @@ Arm = tuple[str, str]
 """Compiler and device."""
 Place = tuple[int, str, str]
 """Batch size, precision and objective. Workloads are compared only at the same place."""
-Network = tuple[object, ...]
-"""Workload with its arguments, depth, width and other sizes."""
-Cases = Mapping[Network, Case]
-"""The cases of an arm by network."""
+Networks = Mapping[int, int]
+"""The places of an arm's cases by the number of the network: its workload with arguments, depth, width, other sizes."""
 
 
 def rank_inversions(cells: Cells, between: Between) -> Iterator[tuple[Metric, list[Inversion]]]:
@@ -34,29 +34,28 @@ def rank_inversions(cells: Cells, between: Between) -> Iterator[tuple[Metric, li
     The first arm of a pair is the reference: identity where it is one of them. It is an inversion if other processes
     would surely show both orders, too, each at the level of an interval.
     """
-    rows = {cells.cases[row]: row for row in np.flatnonzero(cells.measured).tolist()}
-    for scope, reference, other, shared in arms_compared(rows):
-        if len(shared) > MOST_WORKLOADS:
-            reason = f"{len(shared)} workloads are too many to compare pair by pair; the limit is {MOST_WORKLOADS}"
+    rows = np.flatnonzero(cells.measured)
+    for scope, here, there in arms_compared([cells.cases[row] for row in rows.tolist()]):
+        if (count := len(here.keys() & there.keys())) > MOST_WORKLOADS:
+            reason = f"{count} workloads are too many to compare pair by pair; the limit is {MOST_WORKLOADS}"
             yield Metric("rank_inversions", scope, absent=reason), []
         else:
-            pairs = [(rows[reference[network]], rows[other[network]]) for network in shared]
-            inversions = list(_inversions(cells, pairs, between))
+            shared = [(place, there[network]) for network, place in here.items() if network in there]
+            references, others = rows[np.array(shared).T]
+            inversions = list(_inversions(cells, references, others, between))
             yield Metric("rank_inversions", scope, Estimate.exactly(len(inversions))), inversions
 
 
-def arms_compared(cases: Iterable[Case]) -> Iterator[tuple[Scope, Cases, Cases, list[Network]]]:
+def arms_compared(cases: Sequence[Case]) -> Iterator[tuple[Scope, Networks, Networks]]:
     """Yield every two arms of these cases that share at least two workloads.
 
-    Each item is the scope of their inversions, the cases of the reference, those of the other arm, and the networks
-    that both have.
+    Each item is the scope of their inversions, and the places of the cases: of the reference and of the other arm.
     """
     for arms in _places(cases).values():
-        for reference, other in combinations(sorted(arms, key=_as_reference), 2):
-            here, there = arms[reference], arms[other]
-            shared = [network for network in here if network in there]
-            if len(shared) > 1:
-                yield scope_between(here[shared[0]], there[shared[0]]), here, there, shared
+        for each in combinations(sorted(arms, key=_as_reference), 2):
+            here, there = (arms[arm] for arm in each)
+            if len(here.keys() & there.keys()) > 1:
+                yield scope_between(*(cases[next(iter(own.values()))] for own in (here, there))), here, there
 
 
 def scope_between(reference: Case, other: Case) -> Scope:
@@ -73,9 +72,8 @@ def scope_between(reference: Case, other: Case) -> Scope:
     )
 
 
-def _inversions(cells: Cells, shared: list[tuple[int, int]], between: Between) -> Iterator[Inversion]:
-    """Yield the inversions. `shared` has each workload's rows: under the reference and under the other arm."""
-    references, others = (np.array(rows, dtype=np.intp) for rows in zip(*shared, strict=True))
+def _inversions(cells: Cells, references: Rows, others: Rows, between: Between) -> Iterator[Inversion]:
+    """Yield the inversions, given each workload's rows: under the reference and under the other arm."""
     before, after = (np.log(cells.batch_sizes[rows] / cells.latency_s.values[rows]) for rows in (references, others))
     # Intervals are costly: they are computed only where the values themselves are reversed, and by more than processes
     # differ. A sum of two parts reaches at least as far as one of them, and Student's t at least as far as the normal.
@@ -114,12 +112,12 @@ def _surely_differs(ratio: Estimate, spread: Spread) -> bool:
     return Uncertainty(within, spread).excludes(log_distance(ratio.value, 1.0), TAIL)
 
 
-def _places(cases: Iterable[Case]) -> Mapping[Place, Mapping[Arm, Mapping[Network, Case]]]:
-    places: dict[Place, dict[Arm, dict[Network, Case]]] = defaultdict(lambda: defaultdict(dict))
-    for case in cases:
+def _places(cases: Sequence[Case]) -> Mapping[Place, Mapping[Arm, Networks]]:
+    places: dict[Place, dict[Arm, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    networks = numbered(((case.model_label, case.depth, case.width, case.sizes) for case in cases), len(cases))
+    for number, (case, network) in enumerate(zip(cases, networks.tolist(), strict=True)):
         place = case.batch_size, case.precision, case.objective
-        network = case.model_label, case.depth, case.width, case.sizes
-        places[place][case.compiler, case.device][network] = case
+        places[place][case.compiler, case.device][network] = number
     return places
 
 

@@ -82,11 +82,23 @@ def rows_of(found: pl.DataFrame, rounds: Rounds) -> RecordRows:
 
 def _cases(found: pl.DataFrame) -> list[Case]:
     """Return the case of each row. Equal texts are one object, which saves most of their memory."""
-    rests = _each(found["cells.rest"], lambda rest: rest, None)
-    made = []
-    for *fields, rest in zip(*(_shared(found[name]) for name in IN_FRAME), rests, strict=True):
-        data = dict(zip(IN_FRAME, fields, strict=True))
-        made.append(Case.from_dict(data | rest) if rest else Case(**data))
+    made = [
+        Case(
+            workload=workload,
+            compiler=compiler,
+            batch_size=batch_size,
+            depth=depth,
+            width=width,
+            precision=precision,
+            objective=objective,
+            device=device,
+        )
+        for workload, compiler, batch_size, depth, width, precision, objective, device in zip(
+            *(_shared(found[name]) for name in IN_FRAME), strict=True
+        )
+    ]
+    for row, rest in _read(found["cells.rest"], dict).items():
+        made[row] = Case.from_dict({name: found[name][row] for name in IN_FRAME} | rest)
     return made
 
 
@@ -99,6 +111,8 @@ def _rest(case: Case) -> dict[str, Any]:
 
 def _shared(series: pl.Series) -> list[Any]:
     """Return the values, of which equal ones are one object."""
+    if len(series) and series.n_unique() == 1:
+        return [series[0]] * len(series)
     known: dict[Any, Any] = {}
     return [known.setdefault(value, value) for value in series.to_list()]
 

@@ -85,9 +85,9 @@ class Recorded:
 
     def newest(self) -> Rows:
         """Return the row of each case's last record. One that a gate left out as unchanged replaces no other."""
+        if _are_different(self.frame):
+            return np.arange(self.frame.height)
         last = {case: row for row, case in enumerate(self.cells.cases)}
-        if len(last) == len(self.cells.cases):
-            return np.arange(len(last))
         of_rows = enumerate(zip(self.cells.cases, self.cells.problems, strict=True))
         last |= {case: row for row, (case, problem) in of_rows if problem != UNCHANGED}
         return np.array(list(last.values()), dtype=np.intp)
@@ -95,13 +95,18 @@ class Recorded:
 
 def _times(frame: pl.DataFrame, cells: Cells, conditions: Sequence[str]) -> Iterator[Timed]:
     """Yield the times of which two may be compared: alone, a case shows nothing of how much its runs differ."""
-    if len(set(cells.cases)) == len(cells.cases):
+    if _are_different(frame):
         return
     counts = Counter(cells.cases)
     rows = zip(cells.cases, conditions, frame["run"], frame["latency_s"], frame["rounds"], strict=True)
     for case, own, run, latency_s, rounds in rows:
         if own and latency_s is not None and rounds >= FEWEST_ROUNDS and counts[case] > 1:
             yield Timed(case, own, run, math.log(latency_s))
+
+
+def _are_different(frame: pl.DataFrame) -> bool:
+    """Return whether no two records are of one case: their cases have different names."""
+    return frame["case"].n_unique() == frame.height
 
 
 def _rows(run: Run | Outline, digests: Conditions) -> Iterator[RecordRows]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -88,13 +89,15 @@ def first_screen(study: Study) -> FirstScreen:
     found = answered(study)
     close = [_close(each) for each in sorted(found, key=lambda each: each.answer.lead) if each.answer.is_close]
     failed = list(_failed(study))
-    workloads = _workloads(study, found)
-    several = len(workloads) > MOST_ROWS
+    by_workload: dict[tuple[str, str], list[Answered]] = {}
+    for each in found:
+        by_workload.setdefault((each.of["network"], _place(each.of)), []).append(each)
+    count, shown = len(by_workload), dict(islice(by_workload.items(), MOST_ROWS))
     return FirstScreen(
         counts=list(_counts(study, found)),
-        summaries=list(_summaries(found)) if len(workloads) > FEW else [],
-        workloads=workloads[:MOST_ROWS],
-        more=f"The first {MOST_ROWS} of {len(workloads):,} workloads: tables/deploy.csv has all." if several else "",
+        summaries=list(_summaries(found)) if count > FEW else [],
+        workloads=_workloads(study, shown),
+        more=f"The first {MOST_ROWS} of {count:,} workloads: tables/deploy.csv has all." if count > MOST_ROWS else "",
         close=close[:MOST_LISTED],
         more_close=len(close[MOST_LISTED:]),
         failed=failed[:MOST_LISTED],
@@ -118,17 +121,21 @@ def _counts(study: Study, found: Sequence[Answered]) -> Iterator[tuple[str, str,
     yield f"{(~study.measured['stable']).sum():,}", "did not settle in their budget", "failed"
 
 
-def _workloads(study: Study, found: Sequence[Answered]) -> list[Workload]:
-    wanted = pl.DataFrame([[each.of[name] for name in CELL] for each in found], _schema_of(study), orient="row")
-    own = study.values("speedup", *CELL).join(wanted, on=CELL, how="semi", nulls_equal=True)
-    gains = {tuple(row[:-1]): row[-1] for row in own.iter_rows()}
-    rows: dict[tuple[str, str], list[Choice]] = {}
-    for each in found:
-        of = each.of
-        is_of_calls = each.answer.goal != "highest rate"
-        choice = _choice(each, gains.get(tuple(of[name] for name in CELL)) if is_of_calls else None)
-        rows.setdefault((of["network"], _place(of)), []).append(choice)
-    return [Workload(network, place, choices) for (network, place), choices in rows.items()]
+def _workloads(study: Study, by_workload: Mapping[tuple[str, str], Sequence[Answered]]) -> list[Workload]:
+    cells = [_cell(each) for own in by_workload.values() for each in own]
+    wanted = pl.DataFrame(cells, _schema_of(study), orient="row")
+    speedups = study.values("speedup", *CELL).join(wanted, on=CELL, how="semi", nulls_equal=True)
+    gains = {tuple(row[:-1]): row[-1] for row in speedups.iter_rows()}
+
+    def choice(each: Answered) -> Choice:
+        return _choice(each, None if each.answer.goal == "highest rate" else gains.get(_cell(each)))
+
+    return [Workload(network, place, [*map(choice, own)]) for (network, place), own in by_workload.items()]
+
+
+def _cell(found: Answered) -> tuple[Any, ...]:
+    """Return what identifies the best case."""
+    return tuple(found.of[name] for name in CELL)
 
 
 def _schema_of(study: Study) -> pl.Schema:
