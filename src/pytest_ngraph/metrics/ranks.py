@@ -25,7 +25,7 @@ Arm = tuple[str, str]
 Place = tuple[int, str, str]
 """Batch size, precision and objective. Workloads are compared only at the same place."""
 Networks = Mapping[int, int]
-"""The places of an arm's cases by the number of the network: its workload with arguments, depth, width, other sizes."""
+"""The indices of an arm's cases by the number of the network: workload with arguments, depth, width, other sizes."""
 
 
 def rank_inversions(cells: Cells, between: Between) -> Iterator[tuple[Metric, list[Inversion]]]:
@@ -40,7 +40,7 @@ def rank_inversions(cells: Cells, between: Between) -> Iterator[tuple[Metric, li
             reason = f"{count} workloads are too many to compare pair by pair; the limit is {MOST_WORKLOADS}"
             yield Metric("rank_inversions", scope, absent=reason), []
         else:
-            shared = [(place, there[network]) for network, place in here.items() if network in there]
+            shared = [(index, there[network]) for network, index in here.items() if network in there]
             references, others = rows[np.array(shared).T]
             inversions = list(_inversions(cells, references, others, between))
             yield Metric("rank_inversions", scope, Estimate.exactly(len(inversions))), inversions
@@ -49,7 +49,7 @@ def rank_inversions(cells: Cells, between: Between) -> Iterator[tuple[Metric, li
 def arms_compared(cases: Sequence[Case]) -> Iterator[tuple[Scope, Networks, Networks]]:
     """Yield every two arms of these cases that share at least two workloads.
 
-    Each item is the scope of their inversions, and the places of the cases: of the reference and of the other arm.
+    Each item is the scope of their inversions, and the indices of the cases of the reference and of the other arm.
     """
     for arms in _places(cases).values():
         for each in combinations(sorted(arms, key=_as_reference), 2):
@@ -115,9 +115,9 @@ def _surely_differs(ratio: Estimate, spread: Spread) -> bool:
 def _places(cases: Sequence[Case]) -> Mapping[Place, Mapping[Arm, Networks]]:
     places: dict[Place, dict[Arm, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
     networks = numbered(((case.model_label, case.depth, case.width, case.sizes) for case in cases), len(cases))
-    for number, (case, network) in enumerate(zip(cases, networks.tolist(), strict=True)):
+    for index, (case, network) in enumerate(zip(cases, networks.tolist(), strict=True)):
         place = case.batch_size, case.precision, case.objective
-        places[place][case.compiler, case.device][network] = number
+        places[place][case.compiler, case.device][network] = index
     return places
 
 

@@ -48,6 +48,14 @@ PLACE = pl.concat_str(
 """The device, with precision and objective unless they are fp32 and latency. Only cases of one place are compared."""
 
 
+IN_PLACE = (
+    pl.col("size").replace_strict(SIZES, range(len(SIZES)), default=len(SIZES)),
+    pl.col("family").replace_strict(FAMILIES, range(len(FAMILIES)), default=len(FAMILIES)),
+    *("label", "width", "depth", "sizes", "batch_size", "compiler"),
+)
+"""By what the cases of a place are sorted."""
+
+
 def where_any(text: str, column: str) -> pl.Expr:
     """Return the text with a column's value in it; empty where the column has none."""
     return pl.when(pl.col(column).is_null()).then(pl.lit("")).otherwise(pl.format(text, column))
@@ -107,16 +115,13 @@ def _order_where(study: Study, where: pl.Expr) -> npt.NDArray[np.intp]:
 def _order(study: Study) -> npt.NDArray[np.intp]:
     """Return the rows of the cases in the order of the figures, which each of them takes."""
     if study not in _ORDERS:
-        _ORDERS[study] = named(study.cases.select(list(SCOPE)).with_row_index("row"))["row"].to_numpy().astype(np.intp)
+        _ORDERS[study] = study.cases.select(pl.arg_sort_by(PLACE, *IN_PLACE)).to_series().to_numpy().astype(np.intp)
     return _ORDERS[study]
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows of cases or metrics with the columns `place` and `network`, in the order of the figures."""
-    sizes = pl.col("size").replace_strict(SIZES, range(len(SIZES)), default=len(SIZES))
-    families = pl.col("family").replace_strict(FAMILIES, range(len(FAMILIES)), default=len(FAMILIES))
-    placed = rows.with_columns(place=PLACE, network=NETWORK)
-    return placed.sort("place", sizes, families, "label", "width", "depth", "sizes", "batch_size", "compiler")
+    return rows.with_columns(place=PLACE, network=NETWORK).sort("place", *IN_PLACE)
 
 
 def profiled(study: Study) -> pl.DataFrame:

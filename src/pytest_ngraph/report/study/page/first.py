@@ -214,7 +214,8 @@ def _close(found: Answered) -> str:
 
 def _failed(study: Study) -> Iterator[str]:
     """Yield how many cases of each compiler failed, cannot be deployed or were skipped, with the commonest reason."""
-    asked_for = study.cases.filter(~LEFT_OUT).with_columns(place=PLACE)
+    wanted = study.cases.select(PLACE.alias("place"), "compiler", "outcome", "reason", "undeployable")
+    asked_for = wanted.filter(~LEFT_OUT)
     kinds = {
         "failed": (pl.col("outcome") == "failed", pl.col("reason")),
         CANNOT: (pl.col("undeployable") != "", pl.col("undeployable").str.strip_prefix(f"it {CANNOT}: ")),
