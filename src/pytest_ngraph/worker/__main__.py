@@ -84,10 +84,17 @@ def import_ahead(text: str) -> None:
 def _answer(worker: Worker, request: Answer) -> str:
     worker.read = {}
     try:
-        return json.dumps({"done": getattr(worker, request.pop("do"))(**request), "read": worker.read}, default=_plain)
+        return _in_json({"done": getattr(worker, request.pop("do"))(**request), "read": worker.read})
     except BaseException as error:  # a compiler may raise anything, SystemExit and KeyboardInterrupt too
         _abandon(worker)
         return json.dumps(_problem(error) | {"read": worker.read})
+
+
+def _in_json(answer: Answer) -> str:
+    try:
+        return json.dumps(answer, default=_plain)
+    except TypeError as error:
+        raise TypeError(*error.args) from None  # without the notes on where it was, which Python 3.14 adds
 
 
 def _plain(value: Any) -> Any:
