@@ -25,10 +25,8 @@ READINGS = (
     "compile_s", "score", "cpu_percent", "worker_memory_bytes", "device_memory_bytes", "tokens", "first_tokens"
 )  # fmt: skip
 """What is read once of a record, not sampled (`Record.reading`)."""
-AT_ONCE = 1024
-"""Cases whose samples are looked at at a time: what is computed of them takes several times their memory."""
-DRAWN_AT_ONCE = 256
-"""Cases whose draws are made at a time: they stay in a core's cache."""
+AT_ONCE = 256
+"""Cases whose samples are looked at at a time: what is computed of them, such as draws, stays in a core's cache."""
 NO_CALLS: Floats = np.empty(0)
 UNCHANGED = "was not measured: it is unchanged"
 """Why a case that a gate left out has no measurement."""
@@ -154,7 +152,7 @@ class Cells:
     def latency_s(self) -> Estimates:
         """Medians with their distribution-free intervals, which the stopping rule uses too; NaN where not measured."""
         columns = np.full((3, len(self.cases)), np.nan)
-        for rows, samples in self._of_equal_rounds(np.flatnonzero(self.measured), AT_ONCE):
+        for rows, samples in self._of_equal_rounds(np.flatnonzero(self.measured)):
             found = intervals_of_rounds(samples)
             columns[:, rows] = found.values, found.lows, found.highs
         return Estimates(*columns)
@@ -164,7 +162,7 @@ class Cells:
         logs = np.empty((len(rows), DRAWS), dtype=np.float32)
         places = np.empty(len(self.cases), dtype=np.intp)
         places[rows] = np.arange(len(rows))
-        for own, samples in self._of_equal_rounds(rows, DRAWN_AT_ONCE):
+        for own, samples in self._of_equal_rounds(rows):
             # A seed depends on the record alone, so that intervals do not depend on which other records are given.
             medians = bootstrap_medians_of_each(samples, self.seeds[own].tolist())
             logs[places[own]] = logs_of_rates(self.latency_s.values[own], medians)
@@ -176,11 +174,11 @@ class Cells:
         """Index of each case's first sample."""
         return np.cumsum(self.rounds) - self.rounds
 
-    def _of_equal_rounds(self, rows: Rows, at_once: int) -> Iterator[tuple[Rows, Floats]]:
-        """Yield groups of rows with equally many rounds, this many at a time, and their samples, shape (n, rounds)."""
+    def _of_equal_rounds(self, rows: Rows) -> Iterator[tuple[Rows, Floats]]:
+        """Yield groups of rows with equally many rounds, `AT_ONCE` or fewer, and their samples, shape (n, rounds)."""
         counts = self.rounds[rows]
         for count in np.unique(counts):
-            for own in in_cache(rows[counts == count], at_once):
+            for own in in_cache(rows[counts == count], AT_ONCE):
                 yield own, self.samples[self._begins[own, None] + np.arange(count)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import combinations
 
 import numpy as np
@@ -35,27 +35,28 @@ def rank_inversions(cells: Cells, between: Between) -> Iterator[tuple[Metric, li
     would surely show both orders, too, each at the level of an interval.
     """
     rows = np.flatnonzero(cells.measured)
-    for scope, here, there in arms_compared([cells.cases[row] for row in rows.tolist()]):
-        if (count := len(here.keys() & there.keys())) > MOST_WORKLOADS:
-            reason = f"{count} workloads are too many to compare pair by pair; the limit is {MOST_WORKLOADS}"
+    for scope, here, there, shared in arms_compared([cells.cases[row] for row in rows.tolist()]):
+        if len(shared) > MOST_WORKLOADS:
+            reason = f"{len(shared)} workloads are too many to compare pair by pair; the limit is {MOST_WORKLOADS}"
             yield Metric("rank_inversions", scope, absent=reason), []
         else:
-            shared = [(index, there[network]) for network, index in here.items() if network in there]
-            references, others = rows[np.array(shared).T]
+            pairs = [(index, there[network]) for network, index in here.items() if network in shared]
+            references, others = rows[np.array(pairs).T]
             inversions = list(_inversions(cells, references, others, between))
             yield Metric("rank_inversions", scope, Estimate.exactly(len(inversions))), inversions
 
 
-def arms_compared(cases: Sequence[Case]) -> Iterator[tuple[Scope, Networks, Networks]]:
+def arms_compared(cases: Sequence[Case]) -> Iterator[tuple[Scope, Networks, Networks, Set[int]]]:
     """Yield every two arms of these cases that share at least two workloads.
 
-    Each item is the scope of their inversions, and the indices of the cases of the reference and of the other arm.
+    Each item is the scope of their inversions, the indices of the cases of the reference and of the other arm, and the
+    numbers of the networks that both have.
     """
     for arms in _places(cases).values():
         for each in combinations(sorted(arms, key=_as_reference), 2):
             here, there = (arms[arm] for arm in each)
-            if len(here.keys() & there.keys()) > 1:
-                yield scope_between(*(cases[next(iter(own.values()))] for own in (here, there))), here, there
+            if len(shared := here.keys() & there.keys()) > 1:
+                yield scope_between(*(cases[next(iter(own.values()))] for own in (here, there))), here, there, shared
 
 
 def scope_between(reference: Case, other: Case) -> Scope:
