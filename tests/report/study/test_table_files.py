@@ -110,6 +110,7 @@ def test_records_hold_every_raw_sample(tmp_path: Path, monkeypatch: pytest.Monke
     frame = pl.read_parquet(tmp_path / "records.parquet")
     assert frame["elapsed_s"].to_list() == [[0.1, 0.2, 0.3]] * 3
     assert frame["label"].to_list() == ["a", HOSTILE, "c"]
+    assert frame["label"].dtype == pl.String
 
 
 def test_the_text_of_a_record_is_what_polars_writes() -> None:

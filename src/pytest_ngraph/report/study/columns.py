@@ -6,31 +6,34 @@ import polars as pl
 
 Schema = dict[str, type[pl.DataType] | pl.DataType]
 
+NAME = pl.Categorical()
+"""Text that many rows have in common: each has the number of its text, which takes a quarter of the memory."""
+
 SCOPE: Schema = {
-    "device": pl.String,
-    "workload": pl.String,
-    "label": pl.String,  # the workload with its arguments: resnet18,img_size=192
-    "family": pl.String,  # ResNet; the label itself for a workload that the study does not have
-    "size": pl.String,  # small, medium, large, or empty
-    "style": pl.String,  # Convolutional, Transformer, Hybrid, or empty
-    "compiler": pl.String,
+    "device": NAME,
+    "workload": NAME,
+    "label": NAME,  # the workload with its arguments: resnet18,img_size=192
+    "family": NAME,  # ResNet; the label itself for a workload that the study does not have
+    "size": NAME,  # small, medium, large, or empty
+    "style": NAME,  # Convolutional, Transformer, Hybrid, or empty
+    "compiler": NAME,
     "batch_size": pl.Int64,
     "depth": pl.Int64,  # null for whole models
     "width": pl.Int64,  # null for whole models
-    "sizes": pl.String,  # sizes of the user's own: image=224,seq_len=128; null without any
-    "precision": pl.String,
-    "objective": pl.String,
+    "sizes": NAME,  # sizes of the user's own: image=224,seq_len=128; null without any
+    "precision": NAME,
+    "objective": NAME,
 }
 """What a row belongs to. In `metrics`, null where a metric extends over the column: friction has no batch size."""
 
 CASES: Schema = {
     "case": pl.String,  # Case.id
-    "run": pl.String,
-    "session": pl.String,  # which session of the run measured it; the run itself for the one that began it
+    "run": NAME,
+    "session": NAME,  # which session of the run measured it; the run itself for the one that began it
     **SCOPE,
-    "outcome": pl.String,  # measured, failed, skipped
-    "reason": pl.String,  # why it is not measured; else empty
-    "undeployable": pl.String,  # why a measured case is no candidate for deploying; else empty
+    "outcome": NAME,  # measured, failed, skipped
+    "reason": NAME,  # why it is not measured; else empty
+    "undeployable": NAME,  # why a measured case is no candidate for deploying; else empty
     "latency_s": pl.Float64,  # median seconds per iteration; null unless measured
     "throughput": pl.Float64,  # samples per second, with its 95 % interval; bounds are null with too few rounds
     "throughput_low": pl.Float64,
@@ -49,7 +52,7 @@ CASES: Schema = {
     "agreement_tolerance": pl.Float64,
     "score": pl.Float64,  # of the user's own function; null without one
     "stable": pl.Boolean,  # whether the rounds settled within the budget
-    "stopped": pl.String,  # why the goal of the run asked for no more rounds
+    "stopped": NAME,  # why the goal of the run asked for no more rounds
     "parameters": pl.Int64,
     "mult_adds": pl.Int64,  # of one sample, as counted by torchinfo: the study's MACs
     "flops": pl.Int64,  # of one sample, attention included
@@ -74,35 +77,35 @@ OF_SIDES: Schema = {
     "ratio": pl.Float64,  # throughput of the second side over that of the first, with its 95 % interval
     "ratio_low": pl.Float64,
     "ratio_high": pl.Float64,
-    "change": pl.String,  # surely faster, surely slower, too close, unknown
-    "reason": pl.String,  # why there is no interval; else empty
+    "change": NAME,  # surely faster, surely slower, too close, unknown
+    "reason": NAME,  # why there is no interval; else empty
 }
 SIDES: Schema = {**SCOPE, **OF_SIDES}
 """One row per case that both sides of a comparison measured."""
 
 METRICS: Schema = {
-    "metric": pl.String,  # a name of metrics.DEFINITIONS, or one of the user's own
+    "metric": NAME,  # a name of metrics.DEFINITIONS, or one of the user's own
     "value": pl.Float64,  # null when absent; break_even is infinite where nothing is paid back
     "low": pl.Float64,  # 95 % interval; null when unknown; equal to the value if that was read only once
     "high": pl.Float64,
-    "absent": pl.String,  # why there is no value; else empty
-    "unit": pl.String,
+    "absent": NAME,  # why there is no value; else empty
+    "unit": NAME,
     **SCOPE,
-    "against": pl.String,  # for rank_inversions: the arm compared with, in words; else empty
-    "over": pl.String,  # for growth and scaling: the size of the user's own that varies; else empty
+    "against": NAME,  # for rank_inversions: the arm compared with, in words; else empty
+    "over": NAME,  # for growth and scaling: the size of the user's own that varies; else empty
 }
 """One row per metric of a case, of a curve over batch sizes, of a stack over depths, or of two arms."""
 
 INVERSIONS: Schema = {
-    "reference_device": pl.String,
-    "reference_compiler": pl.String,
-    "device": pl.String,
-    "compiler": pl.String,
+    "reference_device": NAME,
+    "reference_compiler": NAME,
+    "device": NAME,
+    "compiler": NAME,
     "batch_size": pl.Int64,
-    "precision": pl.String,
-    "objective": pl.String,
-    "workload_a": pl.String,  # label with depth and width; faster under the reference, slower here
-    "workload_b": pl.String,
+    "precision": NAME,
+    "objective": NAME,
+    "workload_a": NAME,  # label with depth and width; faster under the reference, slower here
+    "workload_b": NAME,
     "before": pl.Float64,  # throughput of a over b under the reference, above 1, with its 95 % interval
     "before_low": pl.Float64,
     "before_high": pl.Float64,
@@ -113,8 +116,8 @@ INVERSIONS: Schema = {
 """One row per rank inversion; both intervals, the part between processes included, exclude a tie."""
 
 MACHINES: Schema = {
-    "device": pl.String,
-    "run": pl.String,
+    "device": NAME,
+    "run": NAME,
     "key": pl.String,  # a key of machine.environment: processor, memory, torch
     "value": pl.String,
 }

@@ -27,6 +27,7 @@ NOTHING = Architecture("", "")
 """For a metric that extends over workloads."""
 ABSENT = (float("nan"),) * 3
 """In place of an estimate."""
+_NO_NAME = pl.lit("", columns.NAME)
 
 
 def records(recorded: Sequence[Record], cells: Cells) -> pl.DataFrame:
@@ -106,15 +107,15 @@ def _values(name: str, column: Column, rows: Rows | None = None) -> pl.DataFrame
     found, numbers = column.estimates, column.absent.numbers
     if rows is not None:
         found, numbers = found.take(rows), numbers[rows]
-    absent = pl.Series(column.absent.texts, dtype=pl.String)[numbers] if numbers.any() else pl.lit("")
+    absent = pl.Series(column.absent.texts, dtype=columns.NAME)[numbers] if numbers.any() else _NO_NAME
     return pl.DataFrame({"value": pl.Series(found.values).fill_nan(None)}).with_columns(
-        pl.lit(name).alias("metric"),
+        pl.lit(name, columns.NAME).alias("metric"),
         _bounded(found.lows, found.lows, found.highs).alias("low"),
         _bounded(found.highs, found.lows, found.highs).alias("high"),
         absent.alias("absent"),
-        pl.lit(DEFINITIONS[name].unit).alias("unit"),
-        pl.lit("").alias("against"),
-        pl.lit("").alias("over"),
+        pl.lit(DEFINITIONS[name].unit, columns.NAME).alias("unit"),
+        _NO_NAME.alias("against"),
+        _NO_NAME.alias("over"),
     )
 
 

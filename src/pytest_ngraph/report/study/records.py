@@ -8,13 +8,15 @@ from pathlib import Path
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from pytest_ngraph.report.study.columns import RECORDS, ROUNDS, SCOPE
+from pytest_ngraph.report.study.columns import NAME, RECORDS, ROUNDS, SCOPE
 from pytest_ngraph.report.study.data import Study
 
 OF_RECORD = ("run", *SCOPE)
 OF_ROUND = ("round", "iterations", "elapsed_s")
 ROUND = (*OF_RECORD, *OF_ROUND)
 """The columns of `records.csv`."""
+IN_PARQUET = {name: pl.String if kind == NAME else kind for name, kind in (RECORDS | ROUNDS).items()}
+"""The columns of `records.parquet`: text is plain, as other tools group categories in another way."""
 AT_ONCE = 5_000
 """Records whose rounds are in memory at a time."""
 GROUP = 20_000
@@ -34,7 +36,7 @@ def write(study: Study, folder: Path) -> list[Path]:
             file.write(f"{','.join(ROUND)}\n".encode())
             for each in _records(study):
                 _rounds(each).write_csv(file, include_header=False, quote_style="never")
-                yield each
+                yield each.cast({NAME: pl.String})
 
         _write_parquet(passed_on(), parquet)
     return [parquet, csv]
@@ -60,7 +62,7 @@ def _write_parquet(frames: Iterator[pl.DataFrame], path: Path) -> None:
             raise
 
     try:
-        register_io_source(source, schema=RECORDS | ROUNDS).sink_parquet(path, row_group_size=GROUP)
+        register_io_source(source, schema=IN_PARQUET).sink_parquet(path, row_group_size=GROUP)
     except pl.exceptions.PolarsError:
         if raised:
             raise raised[0] from None

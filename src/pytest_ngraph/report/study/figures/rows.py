@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 
 from pytest_ngraph.case import IDENTITY
-from pytest_ngraph.report.study.columns import SCOPE
+from pytest_ngraph.report.study.columns import NAME, SCOPE
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.families import ARCHITECTURES, SIZES
 from pytest_ngraph.report.study.frames import case_metric
@@ -30,6 +30,7 @@ DIGITS = 5
 """Significant digits of what is drawn, which keeps the page small."""
 
 _ORDERS: WeakKeyDictionary[Study, npt.NDArray[np.intp]] = WeakKeyDictionary()
+_NAMES: WeakKeyDictionary[Study, pl.DataFrame] = WeakKeyDictionary()
 
 FAMILIES = tuple(dict.fromkeys(model.family for model in ARCHITECTURES.values()))
 
@@ -44,7 +45,7 @@ PLACE = pl.concat_str(
     pl.col("device"),
     pl.when(pl.col("precision") == "fp32").then(pl.lit("")).otherwise(pl.format(", {}", "precision")),
     pl.when(pl.col("objective") == "latency").then(pl.lit("")).otherwise(pl.format(", {}", "objective")),
-)
+).cast(NAME)
 """The device, with precision and objective unless they are fp32 and latency. Only cases of one place are compared."""
 
 
@@ -63,7 +64,7 @@ def where_any(text: str, column: str) -> pl.Expr:
 
 NETWORK = pl.concat_str(
     pl.col("label"), where_any("-d{}", "depth"), where_any("-w{}", "width"), where_any("-{}", "sizes")
-)
+).cast(NAME)
 """The workload with its arguments and sizes, as in inversions: `conv-d3-w64`, `bert-seq_len=128`."""
 
 
@@ -74,7 +75,7 @@ def of_metric(study: Study, metric: str, where: pl.Expr = EVERY) -> pl.DataFrame
         return named(study.known(metric).filter(where))
     order = _order_where(study, where)
     known = order[~np.isnan(column.estimates.values[order])]
-    return case_metric(metric, column, study.cases, known).with_columns(place=PLACE, network=NETWORK)
+    return _with_names(study, case_metric(metric, column, study.cases, known), known)
 
 
 def of_cases(study: Study, *columns: str, where: pl.Expr = EVERY) -> pl.DataFrame:
@@ -83,8 +84,8 @@ def of_cases(study: Study, *columns: str, where: pl.Expr = EVERY) -> pl.DataFram
     Args:
         where: is true for the cases that are returned. To filter afterwards would have all of them in memory first.
     """
-    cases = study.cases.select([*dict.fromkeys((*SCOPE, *columns))])
-    return cases[_order_where(study, where)].with_columns(place=PLACE, network=NETWORK)
+    order = _order_where(study, where)
+    return _with_names(study, study.cases.select([*dict.fromkeys((*SCOPE, *columns))])[order], order)
 
 
 def of_measured(study: Study, *columns: str, where: pl.Expr = EVERY) -> pl.DataFrame:
@@ -94,13 +95,25 @@ def of_measured(study: Study, *columns: str, where: pl.Expr = EVERY) -> pl.DataF
 
 def of_each(study: Study, *columns: str) -> pl.DataFrame:
     """Return `place`, `network` and these columns of all cases, in the order of the figures, without the scope."""
-    every = [pl.col(name) for name in columns if name not in ("place", "network")]
-    return in_order(study, study.cases.select(PLACE.alias("place"), NETWORK.alias("network"), *every))
+    every = [name for name in columns if name not in ("place", "network")]
+    return in_order(study, pl.concat([_names(study), study.cases.select(every)], how="horizontal"))
 
 
 def in_order(study: Study, cases: pl.DataFrame) -> pl.DataFrame:
     """Return what was made of each case of a study, in the order of the figures."""
     return cases[_order(study)]
+
+
+def _with_names(study: Study, rows: pl.DataFrame, of: npt.NDArray[np.intp]) -> pl.DataFrame:
+    """Return the rows with the columns `place` and `network`, of these rows of the cases."""
+    return pl.concat([rows, _names(study)[of]], how="horizontal")
+
+
+def _names(study: Study) -> pl.DataFrame:
+    """Return `place` and `network` of the cases, which each figure has."""
+    if study not in _NAMES:
+        _NAMES[study] = study.cases.select(place=PLACE, network=NETWORK)
+    return _NAMES[study]
 
 
 def _order_where(study: Study, where: pl.Expr) -> npt.NDArray[np.intp]:
@@ -115,7 +128,8 @@ def _order_where(study: Study, where: pl.Expr) -> npt.NDArray[np.intp]:
 def _order(study: Study) -> npt.NDArray[np.intp]:
     """Return the rows of the cases in the order of the figures, which each of them takes."""
     if study not in _ORDERS:
-        _ORDERS[study] = study.cases.select(pl.arg_sort_by(PLACE, *IN_PLACE)).to_series().to_numpy().astype(np.intp)
+        placed = pl.concat([study.cases, _names(study)], how="horizontal")
+        _ORDERS[study] = placed.select(pl.arg_sort_by("place", *IN_PLACE)).to_series().to_numpy().astype(np.intp)
     return _ORDERS[study]
 
 

@@ -218,8 +218,8 @@ def _failed(study: Study) -> Iterator[str]:
     asked_for = wanted.filter(~LEFT_OUT)
     kinds = {
         "failed": (pl.col("outcome") == "failed", pl.col("reason")),
-        CANNOT: (pl.col("undeployable") != "", pl.col("undeployable").str.strip_prefix(f"it {CANNOT}: ")),
-        "skipped": (pl.col("outcome") == "skipped", pl.col("reason").str.strip_prefix("was skipped: ")),
+        CANNOT: (pl.col("undeployable") != "", _without(f"it {CANNOT}: ", "undeployable")),
+        "skipped": (pl.col("outcome") == "skipped", _without("was skipped: ", "reason")),
     }
     groups = asked_for.group_by("place", "compiler", maintain_order=True)
     for kind, (is_one, reason) in kinds.items():
@@ -228,6 +228,10 @@ def _failed(study: Study) -> Iterator[str]:
         for row in shown.iter_rows(named=True):
             times = f"{row['times']:,} of {counted(row['cases'], 'case')} {kind}"
             yield f"{row['compiler']} on {row['place']}: {times}, mostly {row['why']}"
+
+
+def _without(prefix: str, name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String).str.strip_prefix(prefix)
 
 
 def _place(row: Row) -> str:

@@ -9,7 +9,8 @@ from pytest_ngraph.report.study.tables.table import NETWORK, Table
 
 
 def failures(study: Study) -> Table:
-    reason = pl.concat_str(pl.col("reason").str.strip_prefix("was "), "undeployable")  # one of them is empty
+    unmeasured = pl.col("reason").cast(pl.String).str.strip_prefix("was ")
+    reason = pl.concat_str(unmeasured, "undeployable")  # one of them is empty
     rows = study.cases.filter((pl.col("outcome") != "measured") | (pl.col("undeployable") != "")).select(
         *NETWORK, "compiler", "batch_size", "outcome", reason, "run"
     )

@@ -55,7 +55,7 @@ def scaling(study: Study) -> Table:
 def _depth(study: Study, block: str, number: str, title: str) -> Table:
     keys = ["device", "compiler", "width", "batch_size", "precision", "objective"]
     rows = _side_by_side(study, ["depth_slope", "depth_retention"], ["label", *keys])
-    own = rows.filter(pl.col("label").str.split(",").list.first() == block)
+    own = rows.filter(pl.col("label").cast(pl.String).str.split(",").list.first() == block)
     return Table.of(
         f"depth_{block}",
         title,
