@@ -113,7 +113,11 @@ def _shared(series: pl.Series) -> list[Any]:
     """Return the values, of which equal ones are one object."""
     if len(series) and series.n_unique() == 1:
         return [series[0]] * len(series)
-    known: dict[Any, Any] = {}
+    if series.dtype == columns.NAME:
+        texts = series.unique()
+        known = dict(zip(texts.to_physical().to_list(), texts.to_list(), strict=True))
+        return [*map(known.__getitem__, series.to_physical().to_list())]
+    known = {}
     return [known.setdefault(value, value) for value in series.to_list()]
 
 
