@@ -168,6 +168,19 @@ def _note_origins(made: Any) -> None:
             node.metadata_props[ORIGIN] = sources[scopes[-1]]
 
 
+def origins_of(graph: Any, *, noted: bool) -> dict[str, str]:
+    """Return which operation each node of a graph comes from, by the node's name; empty where that is not known.
+
+    Args:
+        noted: whether nodes say it, as `write_onnx` noted it; else they are the operations themselves.
+    """
+    return {node.name: _origin(node) if noted else node.name for node in graph.node}
+
+
+def _origin(node: Any) -> str:
+    return next((each.value for each in node.metadata_props if each.key == ORIGIN), "")
+
+
 def _rewrite(made: Any) -> dict[str, int]:
     """Rewrite an exported program in place, and return how often each rule was applied."""
     from onnxscript.rewriter.ort_fusions import optimize_for_ort

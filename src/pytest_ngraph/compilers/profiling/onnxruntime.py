@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers.onnx_export import ORIGIN, save_optimized
+from pytest_ngraph.compilers.onnx_export import origins_of, save_optimized
 from pytest_ngraph.compilers.profiling.matching import Known, located
 from pytest_ngraph.explain.profile import Kernel
 
@@ -122,7 +122,7 @@ def _read(file: Path) -> Any:
 
 def _known(graph: Any, optimized: Any, *, origins: bool) -> dict[str, Known]:
     """Return what is known of each kernel: the nodes of the optimized graph."""
-    of_node = {node.name: origin(node) if origins else node.name for node in graph.node}
+    of_node = origins_of(graph, noted=origins)
     of_value = {value: of_node[node.name] for node in graph.node for value in node.output if value}
     made_by = {value: node.name for node in optimized.node for value in node.output if value}
     known = {}
@@ -139,11 +139,6 @@ def _known(graph: Any, optimized: Any, *, origins: bool) -> dict[str, Known]:
             layout=is_added,
         )
     return known
-
-
-def origin(node: Any) -> str:
-    """Return the operation that the exporter made a node of the graph from; empty where it did not say."""
-    return next((each.value for each in node.metadata_props if each.key == ORIGIN), "")
 
 
 def _with_beginnings(name: str) -> Iterator[str]:

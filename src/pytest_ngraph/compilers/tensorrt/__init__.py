@@ -9,18 +9,22 @@ They are two compilers, because their results must not be mixed. They share one 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program
-from pytest_ngraph.compilers.onnx_export import real, write_onnx
+from pytest_ngraph.compilers.onnx_export import origins_of, real, write_onnx
+from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling.nodes import nodes
+from pytest_ngraph.compilers.profiling.tensorrt import ProfiledPlan
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import tensorrt as serving
 from pytest_ngraph.compilers.tensorrt import timing_cache
 from pytest_ngraph.compilers.tensorrt.library import Library, library
-from pytest_ngraph.compilers.tensorrt.model import ELEMENT_TYPES, TensorRtModel
+from pytest_ngraph.compilers.tensorrt.model import ELEMENT_TYPES, Buffers, TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
 from pytest_ngraph.errors import NgraphError, Unsupported
 
@@ -65,19 +69,30 @@ class TensorRt:
         A build for a draw of its own times every kernel itself, and leaves the times of other builds as they are.
         """
         lib = library("tensorrt")
-        file = timing_cache.path(lib, _gpu(lib))
-        network = Network(lib, _onnx(artifact, folder))
-        network.config.builder_optimization_level = self.level
-        is_warm = not target.draw and timing_cache.restore(lib, network.config, file)
+        times = timing_cache.path(lib, _gpu(lib))
+        network, is_warm = self._network(lib, _onnx(artifact, folder), target, times)
         _build(network, folder, level=str(self.level), timing_cache="warm" if is_warm else "cold")
         if not target.draw:
-            timing_cache.save(lib, network.config, file)
+            timing_cache.save(lib, network.config, times)
 
     def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
         return _load(library("tensorrt"), artifact, target, folder, graph=self.graph)
 
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Build the plan once more, in detail. By the times of the earlier build, it gets the same kernels."""
+        lib = library("tensorrt")
+        times = timing_cache.path(lib, _gpu(lib))
+        network, _ = self._network(lib, _known_onnx(artifact, compiled), target, times)
+        return _instrument(lib, network, artifact, compiled)
+
     def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
         return _deploy("tensorrt", artifact, compiled, folder)
+
+    def _network(self, lib: Library, onnx: Path, target: Target, times: Path) -> tuple[Network, bool]:
+        """Return the network with how it is built, and whether times of earlier builds choose its kernels."""
+        network = Network(lib, onnx)
+        network.config.builder_optimization_level = self.level
+        return network, not target.draw and timing_cache.restore(lib, network.config, times)
 
 
 @dataclass(frozen=True)
@@ -105,8 +120,23 @@ class TensorRtRtx:
 
     def compile(self, artifact: Artifact, target: Target, folder: Path) -> None:
         """Write the plan. No timing cache is used: loading the plan compiles kernels instead of racing them."""
+        _build(self._network(_onnx(artifact, folder)), folder, capability=self.capability)
+
+    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
+        return _load(library("tensorrt_rtx"), artifact, target, folder, graph=self.graph)
+
+    def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
+        """Build the plan once more, in detail."""
+        network = self._network(_known_onnx(artifact, compiled))
+        return _instrument(library("tensorrt_rtx"), network, artifact, compiled)
+
+    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
+        return _deploy("tensorrt_rtx", artifact, compiled, folder)
+
+    def _network(self, onnx: Path) -> Network:
+        """Return the network with the GPUs that it is built for."""
         lib = library("tensorrt_rtx")
-        network = Network(lib, _onnx(artifact, folder))
+        network = Network(lib, onnx)
         if self.capability != "any":
             name = "CURRENT" if self.capability == "current" else f"SM{self.capability}"
             network.config.num_compute_capabilities = 1
@@ -114,13 +144,7 @@ class TensorRtRtx:
                 network.config.set_compute_capability(getattr(lib.module.ComputeCapability, name), 0),
                 f"build for capability={self.capability}",
             )
-        _build(network, folder, capability=self.capability)
-
-    def load(self, artifact: Artifact, target: Target, folder: Path) -> CompiledModel:
-        return _load(library("tensorrt_rtx"), artifact, target, folder, graph=self.graph)
-
-    def deploy(self, artifact: Artifact, target: Target, compiled: Path, folder: Path) -> Serving:
-        return _deploy("tensorrt_rtx", artifact, compiled, folder)
+        return network
 
 
 def _gpu(lib: Library) -> str:
@@ -143,6 +167,11 @@ def _onnx(artifact: Artifact, folder: Path) -> Path:
     return folder / ONNX
 
 
+def _known_onnx(artifact: Artifact, compiled: Path) -> Path:
+    """Return the ONNX file that what was compiled was built from."""
+    return artifact.onnx or compiled / ONNX
+
+
 def _build(network: Network, folder: Path, **facts: str) -> None:
     """Write for `_load` the plan, the names of inputs and outputs, and the facts that only the build knows."""
     (folder / PLAN).write_bytes(network.build())
@@ -153,7 +182,6 @@ def _build(network: Network, folder: Path, **facts: str) -> None:
 def _load(lib: Library, artifact: Artifact, target: Target, folder: Path, *, graph: bool) -> TensorRtModel:
     gpu = _gpu(lib)
     bindings = json.loads((folder / BINDINGS).read_text())
-    inputs = dict(zip(bindings["inputs"], real(program.inputs(artifact, "cuda")), strict=True))
     facts = {
         "version": lib.version,
         "precision": target.precision,
@@ -163,7 +191,23 @@ def _load(lib: Library, artifact: Artifact, target: Target, folder: Path, *, gra
         "tf32": "False",  # by NVIDIA_TF32_OVERRIDE, which every worker has
         **bindings["facts"],
     }
-    return TensorRtModel(lib, (folder / PLAN).read_bytes(), inputs, bindings["outputs"], graph=graph, facts=facts)
+    plan, inputs = (folder / PLAN).read_bytes(), _inputs(artifact, bindings)
+    return TensorRtModel(lib, plan, inputs, bindings["outputs"], graph=graph, facts=facts)
+
+
+def _instrument(lib: Library, network: Network, artifact: Artifact, compiled: Path) -> ProfiledModel:
+    """Build a network in detail, and return what profiles it: without CUDA graphs, whose replays report nothing."""
+    import onnx
+
+    bindings = json.loads((compiled / BINDINGS).read_text())
+    plan, inputs = bytes(network.build(detailed=True)), _inputs(artifact, bindings)
+    model = TensorRtModel(lib, plan, inputs, bindings["outputs"], graph=False, facts={})
+    graph = onnx.load(_known_onnx(artifact, compiled), load_external_data=False).graph
+    return ProfiledPlan(lib, model, origins_of(graph, noted=artifact.onnx is None), nodes(artifact))
+
+
+def _inputs(artifact: Artifact, bindings: Mapping[str, Sequence[str]]) -> Buffers:
+    return dict(zip(bindings["inputs"], real(program.inputs(artifact, "cuda")), strict=True))
 
 
 def _deploy(module: str, artifact: Artifact, compiled: Path, folder: Path) -> Serving:

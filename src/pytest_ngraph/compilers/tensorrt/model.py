@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.artifact import Array
 from pytest_ngraph.clock import Stopwatch
@@ -76,6 +77,16 @@ class TensorRtModel:
         del self._run  # a captured graph points into the buffers
         del self._context, self._engine, self._runtime
         del self._inputs, self._outputs
+
+    def layers(self) -> list[dict[str, Any]]:
+        """Return what the engine inspector says of each layer; of a plan that was not built in detail, nothing."""
+        json_format = self._library.module.LayerInformationFormat.JSON
+        described = json.loads(self._engine.create_engine_inspector().get_engine_information(json_format))
+        return [layer for layer in described["Layers"] if isinstance(layer, dict)]
+
+    def report_to(self, profiler: Any) -> None:
+        """Let each call wait for its end and report the time of each layer to a `tensorrt.IProfiler`."""
+        self._context.profiler = profiler
 
     def _enqueue(self) -> None:
         if not self._context.execute_async_v3(self._stream.cuda_stream):

@@ -46,8 +46,14 @@ class Network:
         """Names in the graph's order."""
         return [self._network.get_output(index).name for index in range(self._network.num_outputs)]
 
-    def build(self) -> memoryview:
-        """Choose kernels and return the serialized engine."""
+    def build(self, *, detailed: bool = False) -> memoryview:
+        """Choose kernels and return the serialized engine.
+
+        Args:
+            detailed: whether its layers say what they are, and which nodes of the file went into them.
+        """
+        if detailed:
+            self.config.profiling_verbosity = self._library.module.ProfilingVerbosity.DETAILED
         if hasattr(self._builder, "max_threads"):
             self._builder.max_threads = len(threads.compiling_cores())
         plan = self._builder.build_serialized_network(self._network, self.config)
