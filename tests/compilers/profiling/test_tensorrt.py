@@ -1,4 +1,4 @@
-"""TensorRT's layers are led back to the program by its engine inspector. No GPU: the library is replaced at its edge.
+"""TensorRT's layers are led back to the program by its engine inspector. Without a GPU, the library is replaced.
 
 What it describes is as its documentation and its own explorer of engines show it.
 """
@@ -6,6 +6,7 @@ What it describes is as its documentation and its own explorer of engines show i
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,10 +20,11 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import tensorrt
 from pytest_ngraph.compilers.onnx_export import origins_of, write_onnx
 from pytest_ngraph.compilers.profiling.nodes import nodes
-from pytest_ngraph.compilers.profiling.tensorrt import ProfiledPlan
+from pytest_ngraph.compilers.profiling.tensorrt import ProfiledPlan, profiler
 from pytest_ngraph.compilers.tensorrt import BINDINGS, ONNX, TensorRt, TensorRtRtx
-from pytest_ngraph.compilers.tensorrt.library import Library
+from pytest_ngraph.compilers.tensorrt.library import Library, library
 from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
+from pytest_ngraph.compilers.tensorrt.network import Network
 from pytest_ngraph.explain.profile import Kernel
 
 CONV = Case(workload="conv", compiler="tensorrt", batch_size=1, depth=2, width=8)
@@ -210,3 +212,18 @@ def test_a_plan_is_built_again_in_detail_from_the_file_of_the_measured_one(
     assert Build.made[-1].file == tmp_path / ONNX
     assert len(restored) == isinstance(compiler, TensorRt)
     assert len(profiled.profile(calls=1)) == 4
+
+
+def test_the_library_has_what_a_profile_uses(artifact: Artifact, graph: Any, tmp_path: Path) -> None:
+    """TensorRT-RTX builds without a GPU, and has the interface of TensorRT."""
+    pytest.importorskip("tensorrt_rtx")
+    lib, spent = library("tensorrt_rtx"), defaultdict[str, float](float)
+    network = Network(lib, tmp_path / ONNX)
+    assert len(network.build(detailed=True)) > 0
+    assert network.config.profiling_verbosity == lib.module.ProfilingVerbosity.DETAILED
+    reporting = profiler(lib, spent)
+    for _ in range(2):
+        reporting.report_layer_time("node_conv2d", 1.5)
+    assert spent == {"node_conv2d": 3.0}
+    assert hasattr(lib.module.IExecutionContext, "profiler")
+    assert hasattr(lib.module.ICudaEngine, "create_engine_inspector")

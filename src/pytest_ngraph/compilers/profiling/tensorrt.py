@@ -45,7 +45,7 @@ class ProfiledPlan:
         self._known = known(self._layers.values(), origins)
         self._milliseconds = defaultdict[str, float](float)
         model.outputs()
-        model.report_to(_profiler(lib, self._milliseconds))
+        model.report_to(profiler(lib, self._milliseconds))
 
     def profile(self, calls: int) -> Sequence[Kernel]:
         self._milliseconds.clear()
@@ -90,7 +90,7 @@ def known(layers: Iterable[Layer], origins: Mapping[str, str]) -> dict[str, Know
     return found
 
 
-def _profiler(lib: Library, milliseconds: dict[str, float]) -> Any:
+def profiler(lib: Library, milliseconds: dict[str, float]) -> Any:
     """Return a profiler that adds the time of each layer to the `milliseconds` of its name."""
     base = lib.module.IProfiler
 
