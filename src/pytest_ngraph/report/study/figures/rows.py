@@ -52,7 +52,7 @@ PLACE = pl.concat_str(
 IN_PLACE = (
     pl.col("size").replace_strict(SIZES, range(len(SIZES)), default=len(SIZES)),
     pl.col("family").replace_strict(FAMILIES, range(len(FAMILIES)), default=len(FAMILIES)),
-    *("label", "width", "depth", "sizes", "batch_size", "compiler"),
+    *map(pl.col, ("label", "width", "depth", "sizes", "batch_size", "compiler")),
 )
 """By what the cases of a place are sorted."""
 
@@ -128,14 +128,20 @@ def _order_where(study: Study, where: pl.Expr) -> npt.NDArray[np.intp]:
 def _order(study: Study) -> npt.NDArray[np.intp]:
     """Return the rows of the cases in the order of the figures, which each of them takes."""
     if study not in _ORDERS:
-        placed = pl.concat([study.cases, _names(study)], how="horizontal")
-        _ORDERS[study] = placed.select(pl.arg_sort_by("place", *IN_PLACE)).to_series().to_numpy().astype(np.intp)
+        _ORDERS[study] = _sorted(pl.concat([study.cases, _names(study)], how="horizontal"))
     return _ORDERS[study]
+
+
+def _sorted(rows: pl.DataFrame) -> npt.NDArray[np.intp]:
+    """Return the rows in the order of the figures. To sort columns of text takes ten times as long as their ranks."""
+    ranks = rows.select(pl.col("place").rank("dense"), *(key.rank("dense").fill_null(0) for key in IN_PLACE))
+    return np.lexsort([rank.to_numpy() for rank in reversed(ranks.get_columns())])
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows of cases or metrics with the columns `place` and `network`, in the order of the figures."""
-    return rows.with_columns(place=PLACE, network=NETWORK).sort("place", *IN_PLACE)
+    placed = rows.with_columns(place=PLACE, network=NETWORK)
+    return placed[_sorted(placed)]
 
 
 def profiled(study: Study) -> pl.DataFrame:
