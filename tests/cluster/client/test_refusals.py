@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cluster.devices import ORIN
@@ -16,6 +16,8 @@ from synthetic import case
 from pytest_ngraph.cluster.answers import Unreadable
 from pytest_ngraph.cluster.client import dispatch, watch
 from pytest_ngraph.cluster.client.link import Answer
+from pytest_ngraph.cluster.client.refusals import Refusals
+from pytest_ngraph.cluster.presence import JoinedDevice
 from pytest_ngraph.errors import DeviceAway
 
 ONE, TWO, THREE = (
@@ -125,3 +127,26 @@ def test_a_device_of_one_machine_that_refuses_is_given_up_with_its_reason() -> N
     one = case("identity")
     with pytest.raises(DeviceAway, match=f"^device xeon refuses to measure: {HOT}" + r"\. .*--ngraph-resume"):
         list(bench(ours, [one]).run([one]))
+
+
+def test_counting_the_machines_of_a_device_looks_at_none_of_them() -> None:
+    """With a hundred devices, that took most of a client's time."""
+
+    class Machine:
+        def __init__(self, name: str) -> None:
+            self._name = name
+            self.looks = 0
+            self.pool, self.address = "orin", f"tcp://{name}"
+
+        @property
+        def name(self) -> str:
+            self.looks += 1
+            return self._name
+
+    machines, refusals = [Machine("orin-1"), Machine("orin-2")], Refusals()
+    refusals.see(cast("list[JoinedDevice]", machines))
+    looks = [each.looks for each in machines]
+    assert [refusals.count(device) for device in ("orin", "orin-1", "xeon")] == [2, 1, 0]
+    assert [each.looks for each in machines] == looks
+    refusals.add("orin", "orin-1", HOT, {})
+    assert [refusals.count(device) for device in ("orin", "orin-1")] == [1, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from pytest_ngraph.cluster.answers import Unreadable
@@ -15,6 +16,7 @@ class Refusals:
         self._reasons: dict[str, str] = {}
         self._members: dict[str, set[str]] = {}
         self._present: list[JoinedDevice] = []
+        self._counts: Counter[str] = Counter()
 
     def see(self, present: Iterable[JoinedDevice]) -> None:
         """Note which machines there are."""
@@ -22,6 +24,7 @@ class Refusals:
         for each in self._present:
             for device in (each.name, each.pool):
                 self._members.setdefault(device, set()).add(each.name)
+        self._count()
 
     def add(self, device: str, machine: str, reason: str, sent_to: Mapping[str, str]) -> bool:
         """Note that a machine refuses, and return whether that is new.
@@ -40,6 +43,7 @@ class Refusals:
             raise Unreadable("its answer cannot be read: it does not say which of its machines refuses")
         is_new = machine not in self._reasons
         self._reasons[machine] = reason
+        self._count()
         return is_new
 
     def concern(self, device: str) -> bool:
@@ -51,8 +55,11 @@ class Refusals:
         return {each.address: each.name for each in self.without(present) if device in (each.name, each.pool)}
 
     def count(self, device: str) -> int:
-        """Return how many machines of a device there were when they were noted last, without those that refuse."""
-        return len(self.left(device, self._present))
+        """Return how many machines of a device there were when they were noted last, without those that refuse.
+
+        A client asks this of each device whenever it receives something.
+        """
+        return self._counts[device]
 
     def without(self, present: Iterable[JoinedDevice]) -> list[JoinedDevice]:
         """Return the machines that do not refuse."""
@@ -66,3 +73,7 @@ class Refusals:
         reasons = [f"{name}: {self._reasons[name]}" for name in sorted(members)]
         said = "; ".join(reasons) if len(reasons) > 1 else self._reasons[next(iter(members))]
         return f"device {device} refuses to measure: {said}. Once that is over, --ngraph-resume continues this run"
+
+    def _count(self) -> None:
+        """Count the machines of each device that are left."""
+        self._counts = Counter(device for each in self.without(self._present) for device in {each.name, each.pool})
