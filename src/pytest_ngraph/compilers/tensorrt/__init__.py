@@ -161,10 +161,9 @@ def _gpu(lib: Library) -> str:
 
 def _onnx(artifact: Artifact, folder: Path) -> Path:
     """Return the artifact's ONNX file, or else write its program as one into `folder`."""
-    if (file := program.onnx_file(artifact, "TensorRT")) is not None:
-        return file
-    write_onnx(artifact, folder / ONNX)
-    return folder / ONNX
+    if program.onnx_file(artifact, "TensorRT") is None:
+        write_onnx(artifact, folder / ONNX)
+    return _known_onnx(artifact, folder)
 
 
 def _known_onnx(artifact: Artifact, compiled: Path) -> Path:
