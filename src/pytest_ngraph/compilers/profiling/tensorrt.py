@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers.profiling.matching import Known, located
@@ -69,16 +69,15 @@ class ProfiledPlan:
         )
 
 
-def known(layers: Iterable[Layer], origins: Mapping[str, str]) -> dict[str, Known]:
+def known(layers: Collection[Layer], origins: Mapping[str, str]) -> dict[str, Known]:
     """Return what the inspector knows of each layer, by its name.
 
     Args:
         origins: the operation of each node of the ONNX file, by the node's name.
     """
-    every = [*layers]
-    made_by = {made["Name"]: layer["Name"] for layer in every for made in layer.get("Outputs", ())}
+    made_by = {made["Name"]: layer["Name"] for layer in layers for made in layer.get("Outputs", ())}
     found = {}
-    for layer in every:
+    for layer in layers:
         named = (origins.get(name, "") for name in ORIGINS.findall(layer.get("Metadata", "")))
         operations = tuple(dict.fromkeys(filter(None, named)))
         reads = (made_by[read["Name"]] for read in layer.get("Inputs", ()) if read["Name"] in made_by)

@@ -134,3 +134,8 @@ ROUNDS: Schema = {
     "elapsed_s": pl.List(pl.Float64),  # of each round
 }
 """The raw rounds of a record, in a row of its own."""
+
+
+def text(name: str) -> pl.Expr:
+    """Return a column of `NAME` as plain text, which can be taken apart."""
+    return pl.col(name).cast(pl.String)

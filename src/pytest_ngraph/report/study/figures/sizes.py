@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from pytest_ngraph.report.study.columns import text
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures import panels
 from pytest_ngraph.report.study.figures.figure import Figure
@@ -28,14 +29,14 @@ def sizes(study: Study) -> Figure:
 
 def _along(rows: pl.DataFrame) -> pl.DataFrame:
     """Return each row once for each of its sizes, with the columns `axis` and `at`; `network` has its other sizes."""
-    parts = pl.col("sizes").cast(pl.String).str.split(",")
+    parts = text("sizes").str.split(",")
     own = rows.filter(pl.col("sizes").is_not_null()).with_columns(part=parts).explode("part")
     pair = pl.col("part").str.split("=")
     others = pl.struct("sizes", "part").map_elements(_without, return_dtype=pl.String)
     return own.with_columns(
         axis=pair.list.first(),
         at=pair.list.last().cast(pl.Int64),
-        network=pl.col("network").cast(pl.String).str.strip_suffix(pl.format("-{}", "sizes")) + others,
+        network=text("network").str.strip_suffix(pl.format("-{}", "sizes")) + others,
     )
 
 

@@ -14,6 +14,7 @@ from pytest_ngraph.case import FP32, IDENTITY, LATENCY, SERVING
 from pytest_ngraph.metrics.text import number, quantity
 from pytest_ngraph.report.answers import Answer, Candidate, winners
 from pytest_ngraph.report.study.answers import Answered, answered
+from pytest_ngraph.report.study.columns import text
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.figures.rows import CELL, PLACE
 from pytest_ngraph.report.study.sure import LEFT_OUT
@@ -218,8 +219,8 @@ def _failed(study: Study) -> Iterator[str]:
     asked_for = wanted.filter(~LEFT_OUT)
     kinds = {
         "failed": (pl.col("outcome") == "failed", pl.col("reason")),
-        CANNOT: (pl.col("undeployable") != "", _without(f"it {CANNOT}: ", "undeployable")),
-        "skipped": (pl.col("outcome") == "skipped", _without("was skipped: ", "reason")),
+        CANNOT: (pl.col("undeployable") != "", text("undeployable").str.strip_prefix(f"it {CANNOT}: ")),
+        "skipped": (pl.col("outcome") == "skipped", text("reason").str.strip_prefix("was skipped: ")),
     }
     groups = asked_for.group_by("place", "compiler", maintain_order=True)
     for kind, (is_one, reason) in kinds.items():
@@ -228,10 +229,6 @@ def _failed(study: Study) -> Iterator[str]:
         for row in shown.iter_rows(named=True):
             times = f"{row['times']:,} of {counted(row['cases'], 'case')} {kind}"
             yield f"{row['compiler']} on {row['place']}: {times}, mostly {row['why']}"
-
-
-def _without(prefix: str, name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.String).str.strip_prefix(prefix)
 
 
 def _place(row: Row) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
+from pytest_ngraph.report.study.columns import text
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.tables.table import NETWORK, Table
 
 
 def failures(study: Study) -> Table:
-    unmeasured = pl.col("reason").cast(pl.String).str.strip_prefix("was ")
+    unmeasured = text("reason").str.strip_prefix("was ")
     reason = pl.concat_str(unmeasured, "undeployable")  # one of them is empty
     rows = study.cases.filter((pl.col("outcome") != "measured") | (pl.col("undeployable") != "")).select(
         *NETWORK, "compiler", "batch_size", "outcome", reason, "run"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import polars as pl
-
+from pytest_ngraph.report.study.columns import text
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.tables.table import NETWORK, Table
 
 
 def own(study: Study) -> Table:
     """Return the table of metrics whose name has a dot."""
-    rows = study.wider.filter(pl.col("metric").cast(pl.String).str.contains(".", literal=True)).select(
+    rows = study.wider.filter(text("metric").str.contains(".", literal=True)).select(
         "metric", *NETWORK, "compiler", "batch_size", "value", "low", "high", "absent"
     )
     return Table.of(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from pytest_ngraph.report.study.columns import text
 from pytest_ngraph.report.study.data import Study
 from pytest_ngraph.report.study.tables.table import NETWORK, Table
 
@@ -55,7 +56,7 @@ def scaling(study: Study) -> Table:
 def _depth(study: Study, block: str, number: str, title: str) -> Table:
     keys = ["device", "compiler", "width", "batch_size", "precision", "objective"]
     rows = _side_by_side(study, ["depth_slope", "depth_retention"], ["label", *keys])
-    own = rows.filter(pl.col("label").cast(pl.String).str.split(",").list.first() == block)
+    own = rows.filter(text("label").str.split(",").list.first() == block)
     return Table.of(
         f"depth_{block}",
         title,
