@@ -7,7 +7,7 @@ from collections import deque
 from synthetic import case
 
 from pytest_ngraph.cluster.client.sent_groups import SentGroup
-from pytest_ngraph.cluster.client.turns import AGAIN_S, AHEAD, Turns
+from pytest_ngraph.cluster.client.turns import AGAIN_S, AHEAD, GROWN_S, Turns
 
 
 def groups(count: int, device: str = "xeon") -> list[SentGroup]:
@@ -40,6 +40,33 @@ def test_a_group_that_is_put_back_goes_first_after_a_while() -> None:
     assert turns.take() == []
     now[0] = AGAIN_S
     assert numbers(turns.take()) == [0, 1]
+
+
+def test_only_devices_of_which_something_has_changed_are_looked_at() -> None:
+    asked: list[str] = []
+
+    def machines(device: str) -> int:
+        asked.append(device)
+        return 1
+
+    turns = Turns(machines, lambda: 0.0)
+    sent = [group for number in range(100) for group in groups(AHEAD + 1, f"board{number}")]
+    turns.add(sent)
+    turns.take()
+    asked.clear()
+    turns.done(sent[0])
+    assert turns.take() == [sent[AHEAD]]
+    assert set(asked) == {"board0"}
+
+
+def test_a_device_that_gets_another_machine_gets_more_groups() -> None:
+    now, machines = [0.0], [1]
+    turns = Turns(lambda _: machines[0], lambda: now[0])
+    turns.add(groups(9))
+    turns.take()
+    machines[0] = 2
+    now[0] = GROWN_S
+    assert len(turns.take()) == AHEAD
 
 
 def test_a_client_that_comes_late_waits_for_what_others_have_under_way_alone() -> None:
