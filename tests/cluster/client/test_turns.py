@@ -37,6 +37,7 @@ def test_a_group_that_is_put_back_goes_first_after_a_while() -> None:
     first, second = turns.take()
     turns.put_back(second)
     turns.put_back(first)
+    now[0] = AGAIN_S - GROWN_S / 2
     assert turns.take() == []
     now[0] = AGAIN_S
     assert numbers(turns.take()) == [0, 1]

@@ -59,6 +59,7 @@ class Turns:
         for device in changed:
             waiting = self._waiting[device]
             if now < self._not_before.get(device, 0.0):
+                self._changed[device] = None
                 continue
             while waiting and self._sent[device] < AHEAD * self._machines(device):
                 self._sent[device] += 1
@@ -74,4 +75,5 @@ class Turns:
         """Send a group again, before the others of its device, but none of them within `AGAIN_S`."""
         self._sent[group.device] -= 1
         self._waiting[group.device].appendleft(group)
+        self._changed[group.device] = None
         self._not_before[group.device] = self._clock() + AGAIN_S
