@@ -6,7 +6,6 @@ of the head's memory, and can still go to any machine of a pool.
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -36,7 +35,7 @@ class Turns:
         self._sent: Counter[str] = Counter()
         self._not_before: dict[str, float] = {}
         self._changed: dict[str, None] = {}
-        self._all_at = -math.inf
+        self._looked_at = clock()
 
     def add(self, groups: Iterable[SentGroup]) -> None:
         """Add groups after those that wait for the same device."""
@@ -52,8 +51,8 @@ class Turns:
         """
         now = self._clock()
         changed, self._changed = self._changed, {}
-        if now - self._all_at >= GROWN_S:
-            self._all_at = now
+        if now - self._looked_at >= GROWN_S:
+            self._looked_at = now
             changed |= dict.fromkeys(self._waiting)
         taken: list[SentGroup] = []
         for device in changed:
