@@ -16,6 +16,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import profiling
 from pytest_ngraph.compilers.identity import Identity
 from pytest_ngraph.compilers.profiling.nodes import nodes
+from pytest_ngraph.compilers.profiling.pytorch import PYTHON
 from pytest_ngraph.explain.fusions import compare
 from pytest_ngraph.explain.places import place
 from pytest_ngraph.explain.profile import Block, Kernel, Profile
@@ -26,8 +27,9 @@ def case(function: str, module: str = "nets_in_parts") -> Case:
 
 
 def profiled(artifact: Artifact, folder: Path, *, calls: int = 2) -> Sequence[Kernel]:
+    """Return the operators of a call; what modules do in Python is left out."""
     with closing(profiling.instrument("identity", Identity(), artifact, CPU, folder)) as model:
-        return model.profile(calls)
+        return [kernel for kernel in model.profile(calls) if kernel.operator != PYTHON]
 
 
 def test_the_kernel_of_a_whole_layer_is_what_is_profiled(exported: Export, load: Load, tmp_path: Path) -> None:
@@ -46,7 +48,7 @@ def test_a_module_that_the_workload_keeps_has_no_spans_when_it_is_not_profiled(
     artifact, parts = exported(case("kept")), list(nets_in_parts.KEPT.modules())
     with closing(profiling.instrument("identity", Identity(), artifact, CPU, tmp_path)) as model:
         assert not any(part._forward_hooks or "forward" in vars(part) for part in parts)
-        assert {kernel.modules for kernel in model.profile(2)} == {("0",), ("1",)}
+        assert {kernel.modules for kernel in model.profile(2)} == {("",), ("0",), ("1",)}
         assert not any(part._forward_hooks or "forward" in vars(part) for part in parts)
 
 
@@ -125,3 +127,11 @@ def test_what_hooks_compute_counts_for_their_module_as_in_the_program(exported: 
     }
     assert all(known[name].module in kernel.modules for kernel in kernels for name in kernel.nodes)
     assert {name for kernel in kernels for name in kernel.nodes} == known.keys()
+
+
+def test_what_a_module_does_in_python_counts_for_it(exported: Export, tmp_path: Path) -> None:
+    artifact = exported(case("busy_in_python"))
+    with closing(profiling.instrument("identity", Identity(), artifact, CPU, tmp_path)) as model:
+        found = model.profile(2)
+    longest = max(found, key=lambda kernel: kernel.seconds)
+    assert (longest.operator, longest.modules, longest.nodes) == (PYTHON, ("slow",), ())

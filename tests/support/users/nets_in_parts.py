@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import torch
 from torch import nn
 
@@ -109,3 +111,15 @@ class Mixing(nn.Module):
 
 def mixing(activations: int) -> Made:
     return Mixing(activations), torch.rand(1, 4, 8)
+
+
+class BusyInPython(nn.Module):
+    """Counts before it computes."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * sum(number % 2 for number in range(100_000))
+
+
+def busy_in_python() -> Made:
+    layers = {"fast": nn.Linear(4, 4), "slow": BusyInPython()}
+    return nn.Sequential(OrderedDict(layers)).eval(), torch.rand(2, 4)

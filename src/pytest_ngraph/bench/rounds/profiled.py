@@ -13,8 +13,9 @@ from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
 from pytest_ngraph.stats import FEWEST_ROUNDS
 from pytest_ngraph.worker.measure import iterations_per_round
 
-BUDGET_S = 4.0
-"""Seconds of blocks, after which no further one begins, once there are enough for an interval."""
+BUDGET_S, ALONE_S = 4.0, 3.0
+"""Seconds of blocks, after which no further one begins, once there are enough for an interval: of models that run in
+turn, and of one alone."""
 MOST_BLOCKS = 20
 BLOCK_S = 0.05
 """Target length of the calls of a block, without the profiler and again with it."""
@@ -83,9 +84,9 @@ def run_in_turn(
     Args:
         notify: is called with the share of the blocks that have run.
     """
-    began = clock()
+    began, budget_s = clock(), BUDGET_S if len(models) > 1 else ALONE_S
     for block in range(MOST_BLOCKS):
-        if block >= FEWEST_ROUNDS and clock() - began > BUDGET_S:
+        if block >= FEWEST_ROUNDS and clock() - began > budget_s:
             break
         for model in models[:: -1 if block % 2 else 1]:
             model.run_block()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ MOVING = frozenset(
 """Operators inside of others that only make room for data, move them, or look at them differently."""
 MOST_INSIDE = 3
 """Operators that the kind of a kernel names."""
+PYTHON = "Python"
+"""What the time of a module outside of operators and of its parts is called."""
 
 
 class ProfiledModule:
@@ -119,14 +121,24 @@ def _entrances(part: torch.nn.Module) -> Iterator[str]:
 
 
 def _with_span(name: str, forward: Callable[..., object]) -> Callable[..., object]:
-    from torch.autograd.profiler import record_function
-
     @wraps(forward)
     def run(*args: Any, **kwargs: Any) -> object:
-        with record_function(name):
+        with _span(name):
             return forward(*args, **kwargs)
 
     return run
+
+
+def _span(name: str) -> AbstractContextManager[None]:
+    """Record a span around what runs inside.
+
+    The public `record_function` takes several microseconds, as long as a small operator; PyTorch's own generated code
+    uses this one.
+    """
+    import torch
+
+    span: AbstractContextManager[None] = torch._C._profiler._RecordFunctionFast(name)
+    return span
 
 
 def refuse(name: str, target: Target) -> None:
@@ -165,11 +177,9 @@ def recorded(kind: Kind) -> Iterator[list[Span]]:
 
 def recorded_calls(run: Callable[[], object], calls: int, kind: Kind) -> list[Span]:
     """Record calls, and return the span of each."""
-    from torch.autograd.profiler import record_function
-
     with recorded(kind) as spans:
         for _ in range(calls):
-            with record_function(CALL):
+            with _span(CALL):
                 run()
     return [span for span in spans if span.name == CALL]
 
@@ -177,11 +187,13 @@ def recorded_calls(run: Callable[[], object], calls: int, kind: Kind) -> list[Sp
 def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind) -> list[Kernel]:
     """Return the operators of calls: those of the same kind that one module or node called are one kernel.
 
-    It runs as often as they were called: nothing is fused.
+    It runs as often as they were called: nothing is fused. What a module itself does beside is one more kernel.
     """
     found: dict[tuple[str, str, str], list[float]] = {}
     for caller, span in _operators(spans, ""):
         found.setdefault((caller, _plain(span.name), _kind(span)), []).append(span.seconds)
+    for caller, seconds in _in_python(spans):
+        found.setdefault((caller, PYTHON, ""), []).append(seconds)
     paths_of = _paths_of({caller for caller, *_ in found}, nodes)
     named: dict[tuple[str, str], list[str]] = {}
     for node in nodes:
@@ -220,10 +232,33 @@ def _operators(spans: Sequence[Span], caller: str) -> Iterator[tuple[str, Span]]
     for span in spans:
         if span.name.startswith((MODULE, NODE)):
             yield from _operators(span.inner, span.name)
-        elif span.name.startswith("aten::") or not span.inner:
+        elif _is_operator(span):
             yield caller, span
         else:
             yield from _operators(span.inner, caller)
+
+
+def _in_python(spans: Sequence[Span]) -> Iterator[tuple[str, float]]:
+    """Yield the span of each call of a module, by its name, with its seconds outside of operators and other modules.
+
+    On a GPU there are none: the clock of its spans runs while kernels do.
+    """
+    for span in spans:
+        if span.name.startswith(MODULE) and (own := span.seconds - _known(span.inner)) > 0:
+            yield span.name, own
+        yield from _in_python(span.inner)
+
+
+def _known(spans: Sequence[Span]) -> float:
+    """Return the seconds of the operators and the modules among these spans, and in the others."""
+    whole = (MODULE, NODE)
+    return sum(
+        each.seconds if each.name.startswith(whole) or _is_operator(each) else _known(each.inner) for each in spans
+    )
+
+
+def _is_operator(span: Span) -> bool:
+    return span.name.startswith("aten::") or not span.inner
 
 
 def _kind(span: Span) -> str:
@@ -249,13 +284,12 @@ def _plain(name: str) -> str:
 def _interpreter(module: torch.nn.Module) -> Callable[..., object]:
     """Return a call of an exported program with a span for each node."""
     import torch
-    from torch.autograd.profiler import record_function
 
     class Interpreter(torch.fx.Interpreter):
         def run_node(self, n: torch.fx.Node) -> Any:
             if n.op != "call_function":
                 return super().run_node(n)
-            with record_function(NODE + n.name):
+            with _span(NODE + n.name):
                 return super().run_node(n)
 
     assert isinstance(module, torch.fx.GraphModule)
