@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from synthetic import case, measured
 from pytest_ngraph.case import Case
 from pytest_ngraph.gate import Rule, Verdict, compare
 from pytest_ngraph.gate.stored.stored_runs import StoredRuns
-from pytest_ngraph.record import Record
+from pytest_ngraph.record import Contention, Record
 
 CASE = case("openvino", 8)
 IDENTITY = CASE.group
@@ -147,3 +148,13 @@ def test_the_level_holds_over_a_run_of_many_cases(cells: int, runs: int) -> None
         head = project(cells, random, 0.02)
         alarms += any(compare(each, head, stored, rule, V1).name == "regressed" for each in head)
     assert alarms / trials <= 0.17  # two standard errors above the level
+
+
+def test_a_ratio_is_no_regression_where_other_work_slowed_identity_more() -> None:
+    """Other work was beside the baseline's runs, which took no less time than this one."""
+    busy = Contention(pressure_percent=40.0)
+    stored = {each: replace(record, contention=busy) for each, record in run_of(1.0, 2.0).items()}
+    found = compare(CASE, run_of(1.0, 0.5), StoredRuns([stored] * 3), Rule(), V1)
+    assert (found.name, found.reason) == ("inconclusive", "the machine was busy during the baseline's runs")
+    slower = compare(CASE, run_of(3.0, 0.5), StoredRuns([stored] * 3), Rule(), V1)
+    assert slower.name == "regressed"

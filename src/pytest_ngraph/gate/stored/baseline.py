@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from typing import NamedTuple
 
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.gate.assessment import Assessment
@@ -35,6 +36,18 @@ LARGEST = 700.0
 """Logarithms are cut off here. Larger ones, which few degrees of freedom bring about, have no finite ratio."""
 
 
+class Doubt(NamedTuple):
+    """What else than the code may cause a difference.
+
+    Attributes:
+        reason: in words.
+        stands: the verdict that it cannot cause, if times show it as well: other work only makes things slower.
+    """
+
+    reason: str
+    stands: VerdictName | None = None
+
+
 def compare(case: Case, heads: RunOf, runs: StoredRuns, rule: Rule, against: str) -> Verdict:
     """Return the verdict on a case of a run against a stored baseline.
 
@@ -52,19 +65,26 @@ def compare(case: Case, heads: RunOf, runs: StoredRuns, rule: Rule, against: str
     return judged(case, runs.against(head, heads), why, rule, against, head.contention.pressure_percent)
 
 
-def judged(case: Case, found: Against, doubt: str, rule: Rule, against: str, pressure_percent: float | None) -> Verdict:
+def judged(
+    case: Case,
+    found: Against,
+    doubt: Doubt | None,
+    rule: Rule,
+    against: str,
+    pressure_percent: float | None,
+) -> Verdict:
     """Return the verdict on a case that was compared with a stored baseline.
 
     Args:
         found: the comparison.
-        doubt: what else than the code may cause a difference; empty for nothing.
+        doubt: what else than the code may cause a difference; None for nothing.
         against: name of the baseline.
         pressure_percent: as in `Contention`, of this run.
     """
     decisive = found.ratio or found.time
     name, margin, tail = assess_runs(decisive, rule)
-    doubt = doubt or _contradiction(name, found, rule)
-    if doubt:
+    reason = _why_not(name, found, doubt, rule)
+    if reason:
         name, margin, tail = "inconclusive", _widened(decisive, rule), rule.miss
     return Verdict(
         case=case,
@@ -72,7 +92,7 @@ def judged(case: Case, found: Against, doubt: str, rule: Rule, against: str, pre
         against=against,
         ratio=_ratio(decisive, tail),
         confidence=1 - 2 * tail,
-        p=1.0 if doubt else decisive.p_above(rule.limit),
+        p=1.0 if reason else decisive.p_above(rule.limit),
         runs=found.runs,
         basis=found.basis,
         relative_to=IDENTITY if found.ratio else "",
@@ -80,7 +100,7 @@ def judged(case: Case, found: Against, doubt: str, rule: Rule, against: str, pre
         margin=math.expm1(margin),
         pressure_percent=pressure_percent,
         detectable=math.expm1(detectable(decisive, rule)),
-        reason=doubt or _explanation(name, found, rule),
+        reason=reason or _explanation(name, found, rule),
     )
 
 
@@ -146,14 +166,26 @@ def comparable_runs(head: Record, runs: StoredRuns) -> list[Record]:
     if not runs.records(head.case):
         raise Uncompared("new", "the baseline does not have it")
     usable = list(runs.usable(head).values())
-    doubt = _doubt(head, usable)
-    if doubt:
-        raise Uncompared("inconclusive", doubt)
+    if (found := _doubt(head, usable)) is not None:
+        raise Uncompared("inconclusive", found.reason)
     return usable
 
 
 def _ratio(distance: Pooled, tail: float) -> Estimate:
     return Estimate(*(math.exp(min(LARGEST, log)) for log in (distance.mean, distance.low(tail), distance.high(tail))))
+
+
+def _why_not(name: VerdictName, found: Against, doubt: Doubt | None, rule: Rule) -> str:
+    """Return why a verdict does not hold; empty if it does."""
+    if doubt is None or (name == doubt.stands and _shows(found.time, name, rule)):
+        return _contradiction(name, found, rule)
+    return doubt.reason
+
+
+def _shows(time: Pooled, name: VerdictName, rule: Rule) -> bool:
+    """Return whether times alone are beyond the margin on the side of a verdict."""
+    p = time.p_above(rule.limit) if name == "regressed" else time.p_below(-rule.limit)
+    return p <= rule.miss
 
 
 def _contradiction(name: VerdictName, found: Against, rule: Rule) -> str:
@@ -177,13 +209,17 @@ def _explanation(name: VerdictName, found: Against, rule: Rule) -> str:
     return ""
 
 
-def _doubt(head: Record, runs: Collection[Record]) -> str:
-    """Return what else than the code may cause a difference; empty when there is nothing."""
+def _doubt(head: Record, runs: Collection[Record]) -> Doubt | None:
     return doubt(head.threads, is_busy(head), {run.threads for run in runs}, any(map(is_busy, runs)))
 
 
-def doubt(threads: int | None, busy: bool, baseline_threads: Collection[int | None], baseline_busy: bool) -> str:
-    """Return what else than the code may cause a difference; empty when there is nothing.
+def doubt(
+    threads: int | None,
+    busy: bool,
+    baseline_threads: Collection[int | None],
+    baseline_busy: bool,
+) -> Doubt | None:
+    """Return what else than the code may cause a difference; None where there is nothing.
 
     Args:
         threads: cores that the head was measured on.
@@ -193,7 +229,7 @@ def doubt(threads: int | None, busy: bool, baseline_threads: Collection[int | No
     others = set(baseline_threads) - {threads, None}
     if threads and others:
         numbers = " or ".join(map(str, sorted(filter(None, others))))
-        return f"measured on {counted(threads, 'core')}, and on {numbers} in the baseline's runs"
+        return Doubt(f"measured on {counted(threads, 'core')}, and on {numbers} in the baseline's runs")
     if busy:
-        return "the machine was busy during this run"
-    return "the machine was busy during the baseline's runs" if baseline_busy else ""
+        return Doubt("the machine was busy during this run", None if baseline_busy else "improved")
+    return Doubt("the machine was busy during the baseline's runs", "regressed") if baseline_busy else None

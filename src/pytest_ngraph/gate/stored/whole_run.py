@@ -13,7 +13,7 @@ import numpy as np
 
 from pytest_ngraph.gate.rule import Rule
 from pytest_ngraph.gate.stored.aligned_runs import HEAD, AlignedRuns
-from pytest_ngraph.gate.stored.baseline import TOO_FEW, WITHIN, doubt, judged
+from pytest_ngraph.gate.stored.baseline import TOO_FEW, WITHIN, Doubt, doubt, judged
 from pytest_ngraph.gate.stored.pooled_columns import PooledColumns, departures
 from pytest_ngraph.gate.stored.stored_runs import BASES, Against
 from pytest_ngraph.gate.verdict import Verdict, VerdictName, lost
@@ -80,7 +80,7 @@ class WholeRun:
             return Against(time, None, None, runs, BASES[self._basis[place]])
         return Against(time, self._ratio.of(ratio), self._identity.of(ratio), runs, BASES[3])
 
-    def _doubt(self, place: int) -> str:
+    def _doubt(self, place: int) -> Doubt | None:
         row, aligned = self._judged[place], self._aligned
         runs = np.flatnonzero(self._usable[:, place])
         threads = [None if each < 0 else int(each) for each in aligned.threads[[*runs, HEAD], row]]
@@ -122,17 +122,17 @@ class WholeRun:
         """Name the verdicts on judged cases, in the order of the run, then again those that stayed inconclusive."""
         rule, decisive = self._rule, self._decisive
         slower, faster = decisive.p_above(rule.limit), decisive.p_below(-rule.limit)
-        open_ = ~self._doubtful()
+        doubted_slower, doubted_faster = self._doubtful()
         against_slower, against_faster = self._contradicted()
-        is_unchanged = open_ & self._is_within(slower, faster)
-        may_regress = open_ & ~against_slower & (slower <= rule.level)
+        is_unchanged = ~doubted_slower & ~doubted_faster & self._is_within(slower, faster)
+        may_regress = ~doubted_slower & ~against_slower & (slower <= rule.level)
         regressed: dict[int, int] = {}
         for place in np.flatnonzero(may_regress).tolist():
             if slower[place] <= replace(rule, rejected=len(regressed)).corrected_level:
                 regressed[place] = len(regressed)
         self._rejected = np.searchsorted(np.array(list(regressed), dtype=np.intp), np.arange(len(slower)))
         levels = rule.level / np.maximum(1, rule.cells - self._rejected)
-        improved = open_ & ~against_faster & (faster <= levels) & (slower > levels)
+        improved = ~doubted_faster & ~against_faster & (faster <= levels) & (slower > levels)
         # a change that only identity shows is none of the case, whatever its interval
         is_unchanged &= ~improved & ~(against_slower & (slower <= levels)) & ~(against_faster & (faster <= levels))
         left = np.flatnonzero(may_regress & ~improved & ~is_unchanged)
@@ -149,14 +149,18 @@ class WholeRun:
         for places, name in names:
             self._name(self._judged[places], name)
 
-    def _doubtful(self) -> Bools:
-        """Return which judged cases have something else than the code that may cause a difference."""
-        rows, aligned = self._judged, self._aligned
+    def _doubtful(self) -> tuple[Bools, Bools]:
+        """Return of which judged cases something else than the code may make them slower, and of which faster."""
+        rows, aligned, time = self._judged, self._aligned, self._time
         threads = aligned.threads[:, rows]
         others = self._usable & (threads[:HEAD] != threads[HEAD]) & (threads[:HEAD] > 0)
-        busy = (self._usable & aligned.busy[:HEAD, rows]).any(axis=0) | aligned.busy[HEAD, rows]
-        found: Bools = busy | ((threads[HEAD] > 0) & others.any(axis=0))
-        return found
+        on_others = (threads[HEAD] > 0) & others.any(axis=0)
+        before = (self._usable & aligned.busy[:HEAD, rows]).any(axis=0)
+        now = aligned.busy[HEAD, rows]
+        limit, miss = self._rule.limit, self._rule.miss
+        slower: Bools = on_others | now | (before & (time.p_above(limit) > miss))
+        faster: Bools = on_others | before | (now & (time.p_below(-limit) > miss))
+        return slower, faster
 
     def _is_within(self, slower: Floats, faster: Floats) -> Bools:
         """Return which intervals lie within the widened margin, and not beyond the margin itself."""
