@@ -13,7 +13,7 @@ from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
 from pytest_ngraph.stats import FEWEST_ROUNDS
 from pytest_ngraph.worker.measure import iterations_per_round
 
-BUDGET_S, ALONE_S = 4.0, 3.0
+BUDGET_S, ALONE_S = 4.0, 2.5
 """Seconds of blocks, after which no further one begins, once there are enough for an interval: of models that run in
 turn, and of one alone."""
 MOST_BLOCKS = 20
