@@ -11,6 +11,7 @@ from pytest_ngraph.advise.beside import apart, named_beside
 from pytest_ngraph.advise.front import figures, front_of
 from pytest_ngraph.advise.limits import Held, Holder, p99
 from pytest_ngraph.advise.race import NO_TIME, Raced
+from pytest_ngraph.advise.speeds import speeds
 from pytest_ngraph.case import IDENTITY, Case
 from pytest_ngraph.metrics import compute
 from pytest_ngraph.metrics.between import Between, is_surely_above, with_between
@@ -24,6 +25,7 @@ class Candidate:
 
     Attributes:
         record: its last record.
+        throughput: samples per second, beside the others of its group.
         held: what became of each limit.
         speedup: over identity, measured in turn with it, with what other processes may show; None where that is
             unknown.
@@ -32,6 +34,7 @@ class Candidate:
     """
 
     record: Record
+    throughput: float
     held: tuple[Held, ...]
     speedup: Estimate | None
     below: Case | None = None
@@ -43,7 +46,7 @@ class Candidate:
 
     @property
     def s_per_sample(self) -> float:
-        return 1 / self.record.throughput
+        return 1 / self.throughput
 
     @property
     def keeps(self) -> bool:
@@ -167,16 +170,18 @@ def answer(
         if case.compiler in named and not any(each.state == "breached" for each in own)
     }
     level = (1 - LEVEL) / max(1, len(eligible) - 1)
-    below = _surely_slower(raced.groups, eligible, between, level)
+    throughput = speeds(raced.groups)
+    below = _surely_slower(raced.groups, throughput, eligible, between, level)
     speedups = _speedups(raced.groups, between)
     found = [
         Candidate(
             record=record,
+            throughput=throughput[record.case],
             held=held[record.case],
             speedup=speedups.get(record.case),
             below=below.get(record.case),
         )
-        for record in sorted(measured, key=lambda record: -record.throughput)
+        for record in sorted(measured, key=lambda record: -throughput[record.case])
         if record.case.compiler in named
     ]
     complete = [each for each in found if each.keeps and (each.case in raced.finalists or not raced.finalists)]
@@ -222,21 +227,24 @@ def _picked(complete: Sequence[Candidate], indifference: float) -> Candidate | N
 
 
 def _surely_slower(
-    groups: Sequence[Sequence[Record]], eligible: set[Case], between: Between, level: float
+    groups: Sequence[Sequence[Record]],
+    throughput: Mapping[Case, float],
+    eligible: set[Case],
+    between: Between,
+    level: float,
 ) -> dict[Case, Case]:
     """Return candidates that are surely slower than an eligible one measured in turn, each with the fastest such one.
 
     Such a candidate cannot be the fastest. If two were measured together in several groups, the last group counts.
     """
     found: dict[Case, dict[Case, bool]] = defaultdict(dict)
-    speeds = {record.case: record.throughput for group in groups for record in group if record.outcome == "measured"}
     for group in groups:
         measured = [each for each in group if each.outcome == "measured"]
         for record in measured:
             faster = {each.case: _is_faster(each, record, between, level) for each in measured if each.case in eligible}
             found[record.case] |= faster
     surely = {case: [other for other, is_faster in own.items() if is_faster] for case, own in found.items()}
-    return {case: max(others, key=lambda other: speeds[other]) for case, others in surely.items() if others}
+    return {case: max(others, key=lambda other: throughput[other]) for case, others in surely.items() if others}
 
 
 def _is_faster(one: Record, other: Record, between: Between, level: float) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from pytest_ngraph.advise.candidates import Axes
 from pytest_ngraph.advise.limits import Limits
+from pytest_ngraph.advise.speeds import speeds
 from pytest_ngraph.case import IDENTITY, Case, of_different_compilers
 from pytest_ngraph.clock import Clock
 from pytest_ngraph.metrics.between import IN_GENERAL, Between, surely_above
@@ -205,13 +206,13 @@ class Race:
 
     def _measured(self, cell: Case | None = None) -> list[Record]:
         """Return the candidates that were measured, of one cell or of all, the fastest first."""
-        named = self.named
+        named, throughput = self.named, speeds(self._raced.groups)
         records = [
             record
             for record in self._raced.latest.values()
             if record.outcome == "measured" and record.case.compiler in named and cell in (None, record.case.group)
         ]
-        return sorted(records, key=lambda record: -record.throughput)
+        return sorted(records, key=lambda record: -throughput[record.case])
 
     @property
     def named(self) -> set[str]:
