@@ -230,7 +230,7 @@ def _paths_of(callers: Iterable[str], nodes: Sequence[Node]) -> dict[str, tuple[
 def _operators(spans: Sequence[Span], caller: str) -> Iterator[tuple[str, Span]]:
     """Yield the outermost operators with the innermost of our spans around each."""
     for span in spans:
-        if span.name.startswith((MODULE, NODE)):
+        if _is_ours(span):
             yield from _operators(span.inner, span.name)
         elif _is_operator(span):
             yield caller, span
@@ -244,17 +244,20 @@ def _in_python(spans: Sequence[Span]) -> Iterator[tuple[str, float]]:
     On a GPU there are none: the clock of its spans runs while kernels do.
     """
     for span in spans:
-        if span.name.startswith(MODULE) and (own := span.seconds - _known(span.inner)) > 0:
-            yield span.name, own
+        if span.name.startswith(MODULE) and (own := span.end - span.start - _elsewhere(span.inner)) > 0:
+            yield span.name, own / 1e9
         yield from _in_python(span.inner)
 
 
-def _known(spans: Sequence[Span]) -> float:
-    """Return the seconds of the operators and the modules among these spans, and in the others."""
-    whole = (MODULE, NODE)
+def _elsewhere(spans: Sequence[Span]) -> int:
+    """Return how many nanoseconds of these spans count for operators and other modules."""
     return sum(
-        each.seconds if each.name.startswith(whole) or _is_operator(each) else _known(each.inner) for each in spans
+        each.end - each.start if _is_ours(each) or _is_operator(each) else _elsewhere(each.inner) for each in spans
     )
+
+
+def _is_ours(span: Span) -> bool:
+    return span.name.startswith((MODULE, NODE))
 
 
 def _is_operator(span: Span) -> bool:
