@@ -237,4 +237,9 @@ def is_disturbed(measured: PairedRound) -> bool:
 
 def is_contended(pressure_percent: float | None, steal_percent: float | None) -> bool:
     """Return whether other work held the cores longer than on a quiet machine. A missing value (None) is ignored."""
-    return (pressure_percent or 0) > MOST_PRESSURE_PERCENT or (steal_percent or 0) > MOST_STEAL_PERCENT
+    return (pressure_percent or 0) > MOST_PRESSURE_PERCENT or is_stolen(steal_percent)
+
+
+def is_stolen(steal_percent: float | None) -> bool:
+    """Return whether a hypervisor gave more CPU time to others than on a quiet machine."""
+    return (steal_percent or 0) > MOST_STEAL_PERCENT

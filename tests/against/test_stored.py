@@ -17,10 +17,9 @@ from pytest_ngraph.against.stored import StoredBase
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.gate import Threshold
 from pytest_ngraph.gate.metric_gate import MetricGate, gated
-from pytest_ngraph.gate.stored import baseline as baseline_gate
-from pytest_ngraph.gate.stored import stored_runs
 from pytest_ngraph.machine.machine import environment
 from pytest_ngraph.metrics import compute
+from pytest_ngraph.record import Contention
 from pytest_ngraph.store import Journal, Run, baselines
 from pytest_ngraph.store.baselines import Baseline
 
@@ -196,8 +195,7 @@ def test_an_anchored_baseline_is_not_saved_to(tmp_path: Path) -> None:
 @pytest.fixture
 def times(quick_project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Return a function that multiplies the times of baseline `v1`, by a factor so large that noise does not matter."""
-    for module in (baseline_gate, stored_runs):
-        monkeypatch.setattr(module, "is_busy", lambda record: False)
+    monkeypatch.setattr(Contention, "most_slowed", 1.0)
 
     def scale(factor: float) -> None:
         (path,) = (quick_project.path / ".ngraph" / "baselines" / "v1").glob("*.jsonl")

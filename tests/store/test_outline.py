@@ -15,7 +15,7 @@ from synthetic import case, failed, measured, noisy, skipped
 from pytest_ngraph import store
 from pytest_ngraph.comparison import Comparison
 from pytest_ngraph.errors import StoreError
-from pytest_ngraph.gate.stored.stored_runs import is_busy, log_seconds
+from pytest_ngraph.gate.stored.stored_runs import log_seconds
 from pytest_ngraph.record import Contention, Record
 from pytest_ngraph.store import Journal, Outline, journal, outline, outlining
 from pytest_ngraph.store.outline import Kind, load, path_of
@@ -76,7 +76,7 @@ def assert_is_as_read(found: Outline, path: Path) -> None:
         assert found.graphs[cells["graph"]] == record.follows_from.get("graph", "")
         assert found.groups[cells["group"]] == record.case.group_label
         assert cells["threads"] == (-1 if record.threads is None else record.threads)
-        assert bool(cells["kind"] & Kind.BUSY) == is_busy(record)
+        assert cells["slowed"] == record.contention.most_slowed
         assert bool(cells["kind"] & Kind.COMPARED) == (record.comparison is not None)
         assert bool(cells["kind"] & Kind.MEASURED) == (record.outcome == "measured")
         assert bool(cells["kind"] & Kind.SKIPPED) == (record.outcome == "skipped")

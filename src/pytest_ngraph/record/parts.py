@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from pytest_ngraph.comparison import is_contended
+from pytest_ngraph.comparison import is_contended, is_stolen
 
 Outcome = Literal["measured", "unchanged", "failed", "skipped"]
 """Unchanged: the base has the same graph, weights, options and compiler, so that nothing needed measuring."""
 NOT_FAILED = ("unchanged", "skipped")
 """Outcomes of cases without a measurement that nobody has to look at."""
+SHARING = 2.0
+"""By how many times as long a task may take at most because of what shares its core's units and caches."""
 HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
 RANDOM = "random"
@@ -110,8 +113,22 @@ class Contention:
     @property
     def is_busy(self) -> bool:
         """Whether the kernel reported other work on the cores, or heat held clocks down."""
-        held_down = self.throttled_rounds > 0 or (self.others_on_gpu or 0) > 0
-        return held_down or is_contended(self.pressure_percent, self.steal_percent)
+        return self.most_slowed > 1
+
+    @property
+    def most_slowed(self) -> float:
+        """By how many times as long as on a quiet machine the rounds may have taken at most: 1 on a quiet machine.
+
+        Of CPU pressure, all the time that some task waited may be lost, and what runs may be half as fast for what its
+        core shares. Steal is of the whole machine, so how much of one core's time it took is not known; nor is by how
+        much heat held clocks down.
+        """
+        if self.throttled_rounds or self.others_on_gpu or is_stolen(self.steal_percent):
+            return math.inf
+        if not is_contended(self.pressure_percent, self.steal_percent):
+            return 1.0
+        lost = (self.pressure_percent or 0.0) / 100
+        return SHARING / (1 - lost) if lost < 1 else math.inf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

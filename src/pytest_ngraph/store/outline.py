@@ -26,12 +26,12 @@ from pytest_ngraph.store.lines import changed, records_at
 from pytest_ngraph.store.run import Run
 from pytest_ngraph.system.files import write_whole
 
-VERSION = 2
+VERSION = 3
 """Version of the format, and of what is computed for it. An outline of another version is made again."""
 FOLDER, SUFFIX = "outlines", ".npz"
 COLUMNS: dict[str, str] = {
     "offset": "i8", "length": "i8", "trait": "i4", "graph": "i4", "group": "i4", "threads": "i4", "rounds": "i4",
-    "kind": "i4", "log_s": "f8", "error": "f8",
+    "kind": "i4", "slowed": "f8", "log_s": "f8", "error": "f8",
 }  # fmt: skip
 """The columns, by NumPy's names of their types.
 
@@ -41,6 +41,7 @@ graph, group: numbers of its graph and of the label of its group.
 threads: cores that computed; -1 where that was not recorded.
 rounds: how many.
 kind: the sum of the values of `Kind` that it has.
+slowed: as `Contention.most_slowed`.
 log_s, error: logarithm of the median seconds per iteration, and its standard error within the run; NaN with fewer than
     two rounds.
 """
@@ -52,7 +53,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 class Kind:
     """What a record may be, each with a value of its own."""
 
-    MEASURED, COMPARED, BUSY, IDENTITY, SKIPPED = 1, 2, 4, 8, 16
+    MEASURED, COMPARED, IDENTITY, SKIPPED = 1, 2, 4, 8
 
 
 class Trait(NamedTuple):

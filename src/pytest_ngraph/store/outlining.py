@@ -125,7 +125,6 @@ class Outliner(Reader):
         kind = (
             Kind.MEASURED * (record.outcome == "measured")
             | Kind.COMPARED * (record.comparison is not None)
-            | Kind.BUSY * record.contention.is_busy
             | Kind.IDENTITY * (case.compiler == IDENTITY)
             | Kind.SKIPPED * (record.outcome == "skipped")
         )
@@ -138,6 +137,7 @@ class Outliner(Reader):
             "threads": -1 if record.threads is None else record.threads,
             "rounds": len(record.rounds),
             "kind": kind,
+            "slowed": record.contention.most_slowed,
             "log_s": math.nan,
             "error": math.nan,
         }

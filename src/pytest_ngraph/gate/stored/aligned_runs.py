@@ -12,6 +12,7 @@ from pytest_ngraph.gate.stored.between_runs import SpreadBetweenRuns
 from pytest_ngraph.gate.stored.pooled_columns import EffectColumns, PriorColumns
 from pytest_ngraph.gate.stored.stored_runs import FEWEST_ROUNDS, ran_alike
 from pytest_ngraph.metrics.sampled import Bools, Rows
+from pytest_ngraph.stats import Floats
 from pytest_ngraph.store.outline import Kind, Outline
 
 HEAD = -1
@@ -28,7 +29,7 @@ class AlignedRuns:
         present: whether the run measured the case: of the baseline, not beside a base.
         known: whether it did, with enough rounds to estimate the error.
         ran: as `Baseline.ran`, shape (n,).
-        busy: whether the machine was busy.
+        slowed: by how many times as long as on a quiet machine its rounds may have taken at most; 1 on a quiet one.
         threads: cores that computed; -1 where that was not recorded.
         effects: logarithms of seconds per iteration.
         identity: place of the identity of each case's group, shape (n,); the case's own where there is none.
@@ -52,7 +53,7 @@ class AlignedRuns:
         self.ran: Bools = has.any(axis=0) & measured[last, np.arange(len(self.ids))]
         self.present: Bools = measured & ~beside_a_base
         self.known: Bools = self.present & (self._stored("rounds", 0) >= FEWEST_ROUNDS)
-        self.busy: Bools = self._column([run.are(Kind.BUSY) for run in self._outlines], fill=False)
+        self.slowed: Floats = self._stored("slowed", 1.0)
         self.threads: Rows = self._stored("threads", -1)
         self.effects = EffectColumns(self._stored("log_s", np.nan), self._stored("error", np.nan))
         self.identity, self.is_identity = self._identities()
@@ -130,7 +131,7 @@ class AlignedRuns:
         known = self.known[:HEAD]
         alike = known & (self.threads[:HEAD] == threads)
         alike = np.where(alike.any(axis=0), alike, known)
-        quiet = alike & ~self.busy[:HEAD]
+        quiet = alike & (self.slowed[:HEAD] <= 1)
         return np.where(quiet.any(axis=0), quiet, alike)
 
     def _ran_alike(self, one: int, other: int) -> bool:

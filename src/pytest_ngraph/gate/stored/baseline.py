@@ -16,7 +16,6 @@ from pytest_ngraph.gate.stored.stored_runs import (
     Against,
     RunOf,
     StoredRuns,
-    is_busy,
     is_known,
     log_seconds,
 )
@@ -41,11 +40,19 @@ class Doubt(NamedTuple):
 
     Attributes:
         reason: in words.
-        stands: the verdict that it cannot cause, if times show it as well: other work only makes things slower.
+        slowed: by how many times as long this run may have taken at most because of it.
+        baseline_slowed: the same of the baseline's runs.
     """
 
     reason: str
-    stands: VerdictName | None = None
+    slowed: float = math.inf
+    baseline_slowed: float = math.inf
+
+    def explains(self, name: VerdictName, time: Pooled, rule: Rule) -> bool:
+        """Return whether this may be all that a verdict shows. It is not where times alone change by more than that."""
+        if name == "regressed":
+            return time.p_above(rule.limit + math.log(self.slowed)) > rule.miss
+        return name != "improved" or time.p_below(-rule.limit - math.log(self.baseline_slowed)) > rule.miss
 
 
 def compare(case: Case, heads: RunOf, runs: StoredRuns, rule: Rule, against: str) -> Verdict:
@@ -177,15 +184,9 @@ def _ratio(distance: Pooled, tail: float) -> Estimate:
 
 def _why_not(name: VerdictName, found: Against, doubt: Doubt | None, rule: Rule) -> str:
     """Return why a verdict does not hold; empty if it does."""
-    if doubt is None or (name == doubt.stands and _shows(found.time, name, rule)):
-        return _contradiction(name, found, rule)
-    return doubt.reason
-
-
-def _shows(time: Pooled, name: VerdictName, rule: Rule) -> bool:
-    """Return whether times alone are beyond the margin on the side of a verdict."""
-    p = time.p_above(rule.limit) if name == "regressed" else time.p_below(-rule.limit)
-    return p <= rule.miss
+    if doubt is not None and doubt.explains(name, found.time, rule):
+        return doubt.reason
+    return _contradiction(name, found, rule)
 
 
 def _contradiction(name: VerdictName, found: Against, rule: Rule) -> str:
@@ -210,26 +211,28 @@ def _explanation(name: VerdictName, found: Against, rule: Rule) -> str:
 
 
 def _doubt(head: Record, runs: Collection[Record]) -> Doubt | None:
-    return doubt(head.threads, is_busy(head), {run.threads for run in runs}, any(map(is_busy, runs)))
+    slowed, *of_runs = (each.contention.most_slowed for each in (head, *runs))
+    return doubt(head.threads, slowed, {run.threads for run in runs}, max(of_runs, default=1.0))
 
 
 def doubt(
     threads: int | None,
-    busy: bool,
+    slowed: float,
     baseline_threads: Collection[int | None],
-    baseline_busy: bool,
+    baseline_slowed: float,
 ) -> Doubt | None:
     """Return what else than the code may cause a difference; None where there is nothing.
 
     Args:
         threads: cores that the head was measured on.
-        busy: whether other work was on them.
-        baseline_threads, baseline_busy: the same of the baseline's runs.
+        slowed: by how many times as long it may have taken at most because of other work on them.
+        baseline_threads, baseline_slowed: the same of the baseline's runs.
     """
     others = set(baseline_threads) - {threads, None}
     if threads and others:
         numbers = " or ".join(map(str, sorted(filter(None, others))))
         return Doubt(f"measured on {counted(threads, 'core')}, and on {numbers} in the baseline's runs")
-    if busy:
-        return Doubt("the machine was busy during this run", None if baseline_busy else "improved")
-    return Doubt("the machine was busy during the baseline's runs", "regressed") if baseline_busy else None
+    if max(slowed, baseline_slowed) <= 1:
+        return None
+    when = "this run" if slowed > 1 else "the baseline's runs"
+    return Doubt(f"the machine was busy during {when}", slowed, baseline_slowed)

@@ -85,7 +85,8 @@ class WholeRun:
         runs = np.flatnonzero(self._usable[:, place])
         threads = [None if each < 0 else int(each) for each in aligned.threads[[*runs, HEAD], row]]
         *of_runs, own = threads
-        return doubt(own, bool(aligned.busy[HEAD, row]), set(of_runs), bool(aligned.busy[runs, row].any()))
+        slowed, of_baseline = aligned.slowed[HEAD, row].item(), aligned.slowed[runs, row].max().item()
+        return doubt(own, slowed, set(of_runs), of_baseline)
 
     def _name(self, rows: Rows, name: VerdictName) -> None:
         for row in rows.tolist():
@@ -155,11 +156,11 @@ class WholeRun:
         threads = aligned.threads[:, rows]
         others = self._usable & (threads[:HEAD] != threads[HEAD]) & (threads[:HEAD] > 0)
         on_others = (threads[HEAD] > 0) & others.any(axis=0)
-        before = (self._usable & aligned.busy[:HEAD, rows]).any(axis=0)
-        now = aligned.busy[HEAD, rows]
+        now, before = aligned.slowed[HEAD, rows], np.where(self._usable, aligned.slowed[:HEAD, rows], 1.0).max(axis=0)
         limit, miss = self._rule.limit, self._rule.miss
-        slower: Bools = on_others | now | (before & (time.p_above(limit) > miss))
-        faster: Bools = on_others | before | (now & (time.p_below(-limit) > miss))
+        is_busy = np.maximum(now, before) > 1
+        slower: Bools = on_others | (is_busy & (time.p_above(limit + np.log(now)) > miss))
+        faster: Bools = on_others | (is_busy & (time.p_below(-limit - np.log(before)) > miss))
         return slower, faster
 
     def _is_within(self, slower: Floats, faster: Floats) -> Bools:
