@@ -26,17 +26,17 @@ SYSTEM = ("mmdebstrap", "proot", "qemu-user-static")
 INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++", "openssl")
 # Every C library up to Debian's. pip takes these names as they are: the newest alone would leave out older wheels.
 PLATFORMS = (*(f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)), "manylinux2014_aarch64")
-# Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's, and
-# newer ones of executorch and torchao want a newer torch.
+# Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's
+# libraries. executorch and torchao are those that belong to this torch.
 PACKAGES = (
-    *("torch==2.8.0", "torchvision==0.23.0", "numpy", "psutil", "typing_extensions", "sympy", "mpmath", "networkx"),
+    *("torch==2.10.0", "torchvision==0.25.0", "numpy", "psutil", "typing_extensions", "sympy", "mpmath", "networkx"),
     *("jinja2", "markupsafe", "fsspec", "filelock", "packaging", "setuptools", "cloudpickle"),
     *("pytest", "pluggy", "iniconfig", "pytest-benchmark", "py-cpuinfo", "pygments"),
     *("onnx", "onnxscript", "onnx_ir", "ml_dtypes", "onnxruntime", "flatbuffers", "protobuf", "coloredlogs"),
     "humanfriendly",
     *("timm", "torchinfo", "huggingface_hub", "safetensors", "pyyaml", "tqdm", "pillow", "requests"),
-    *("openvino", "openvino-telemetry", "apache-tvm", "apache-tvm-ffi==0.1.14.post1", "executorch==1.0.1"),
-    *("tabulate", "ruamel.yaml", "torchao==0.13.0", "pandas", "python-dateutil", "six"),
+    *("openvino", "openvino-telemetry", "apache-tvm", "apache-tvm-ffi==0.1.14.post1", "executorch==1.1.0"),
+    *("tabulate", "ruamel.yaml", "torchao==0.15.0", "pandas", "python-dateutil", "six"),
 )  # fmt: skip
 COMPILERS = ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "executorch")
 MODELS = ("conv", "mha", "resnet18")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from compiled import CPU, Compile, Export, Load
@@ -13,6 +14,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.processes.worker_variables import bound_threads
 from pytest_ngraph.case import Case
+from pytest_ngraph.compilers import executorch
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.machine.machine import this_machine
 from pytest_ngraph.workloads.verify import verify
@@ -105,6 +107,15 @@ masks = [sorted(os.sched_getaffinity(thread)) for thread in sorted(set(threads_o
 compiler = sorted({"executorch.exir"} & set(sys.modules))
 print(json.dumps([model.facts["threads"], sorted(os.sched_getaffinity(0)), masks, compiler]))
 """
+
+
+def test_a_runtime_that_cannot_set_its_threads_is_refused(
+    exported: Export, compiled: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version 1.0 for aarch64 is built without these functions."""
+    monkeypatch.setattr(executorch, "_runtime", SimpleNamespace)
+    with pytest.raises(Unsupported, match=r"cannot set its number of threads\. Install version 1\.1 or newer"):
+        executorch.ExecuTorch().load(exported(CONV), CPU, compiled(CONV))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux binds threads")

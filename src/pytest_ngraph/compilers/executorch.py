@@ -187,8 +187,13 @@ def _start_threads(target: Target) -> None:
     """Make the process's only thread pool, whose first thread is the caller, compute on the target's cores.
 
     A pool that already has this size is kept: loaded models refer to it, and resetting frees it.
+
+    Raises:
+        Unsupported: the runtime was built without functions for its threads, as version 1.0 for aarch64.
     """
     runtime, before = _runtime(), set(threads_of_this_process())
+    if not hasattr(runtime, "_threadpool_get_thread_count"):
+        raise Unsupported("this build of executorch cannot set its number of threads. Install version 1.1 or newer.")
     if runtime._threadpool_get_thread_count() != target.threads:  # the first query creates the pool
         runtime._unsafe_reset_threadpool(target.threads)
     threads.bind(sorted(set(threads_of_this_process()) - before), target.cores[1:])
