@@ -5,6 +5,7 @@ from __future__ import annotations
 from explained import kernel, node, profile
 
 from pytest_ngraph.explain.fusions import KindChange, Work, compare, works
+from pytest_ngraph.explain.profile import PYTHON, Kernel
 
 NODES = [
     node("conv2d", "layer1.conv"),
@@ -77,3 +78,9 @@ def test_kernels_that_do_the_same_are_counted_together() -> None:
         Work(label="conv2d+relu", kind="jit", count=2, seconds=2.5),
         Work(label="Reorder", kind="", count=1, seconds=0.1),
     ]
+
+
+def test_time_in_python_is_no_kernel_that_is_counted() -> None:
+    own = [Kernel(name=path, operator=PYTHON, seconds=1.0, modules=(path,)) for path in ("conv", "norm")]
+    (together,) = works(own, [node("conv2d", "conv")])
+    assert together == Work(label="Python", kind="", count=0, seconds=2.0)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from pytest_ngraph.explain.places import lowest
-from pytest_ngraph.explain.profile import SILENT, Kernel, Node, Profile
+from pytest_ngraph.explain.profile import PYTHON, SILENT, Kernel, Node, Profile
 
 MOST_OPERATORS = 5
 """Operators that a label names."""
@@ -22,7 +22,7 @@ class Work:
         label: the operators that went into each, `conv2d+batch_norm+relu`; those of steps that are timed
             together, `2 x conv2d and relu`; the library's own word where none is known.
         kind: which of the library's kernels they are; empty where it does not say.
-        count: how many.
+        count: how many; 0 where they are none that are counted.
         seconds: seconds per call of all.
     """
 
@@ -96,7 +96,9 @@ def label(kernel: Kernel, operators: Mapping[str, str]) -> str:
 
 
 def times(kernel: Kernel, operators: Mapping[str, str]) -> int:
-    """Return how often a kernel does what its label says."""
+    """Return how often a kernel does what its label says; 0 where it is none that is counted."""
+    if kernel.operator == PYTHON:
+        return 0
     return kernel.runs if kernel.runs and len(set(_loud(kernel, operators))) <= 1 else 1
 
 

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 Group = Literal["module", "layout", "unattributed"]
 """What a kernel's time counts for: a module of the network, layout changes, or nothing that is known."""
+PYTHON = "Python"
+"""The operator of what is none: a module's own time between the operators and the modules that it calls."""
 SILENT = (
     *("getitem", "view", "reshape", "unsqueeze", "squeeze", "flatten", "detach", "alias", "dropout", "identity"),
     "_assert_tensor_metadata",

@@ -9,8 +9,9 @@ from explained import node
 
 from pytest_ngraph.compilers.profiling import onnxruntime, pytorch
 from pytest_ngraph.compilers.profiling.matching import Known
-from pytest_ngraph.compilers.profiling.pytorch import MODULE, PYTHON
+from pytest_ngraph.compilers.profiling.pytorch import MODULE
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
+from pytest_ngraph.explain.profile import PYTHON
 
 
 def test_spans_are_nested_by_time() -> None:

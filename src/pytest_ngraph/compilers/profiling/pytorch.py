@@ -13,7 +13,7 @@ from pytest_ngraph.compilers.profiling.nodes import without_wrapper
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.explain.places import is_within
-from pytest_ngraph.explain.profile import Kernel
+from pytest_ngraph.explain.profile import PYTHON, Kernel
 
 if TYPE_CHECKING:
     import torch
@@ -37,8 +37,6 @@ MOVING = frozenset(
 """Operators inside of others that only make room for data, move them, or look at them differently."""
 MOST_INSIDE = 3
 """Operators that the kind of a kernel names."""
-PYTHON = "Python"
-"""What the time of a module outside of operators and of its parts is called."""
 
 
 class ProfiledModule:
@@ -209,7 +207,7 @@ def kernels(spans: Sequence[Span], calls: int, nodes: Sequence[Node], kind: Kind
             kind=kind_of_kernel,
             provider=kind,
             seconds=sum(seconds) / calls,
-            runs=max(1, round(len(seconds) / calls)),
+            runs=0 if operator == PYTHON else max(1, round(len(seconds) / calls)),
             nodes=tuple(name for path in paths for name in named.get((path, operator), ())) or tuple(of_node),
             modules=paths,
         )
