@@ -209,11 +209,11 @@ def test_metrics_depend_neither_on_order_nor_on_strangers(cells: list[tuple[str,
     for of in alone.by_case:
         for name, one in alone[of].items():
             other = together[of][name]
-            # Where other arrays lie in memory changes the last digit of a sum.
+            # Where other arrays lie in memory changes the last digit of a sum, and draws are made in float32.
             assert replace(one, estimate=None) == replace(other, estimate=None)
             assert (one.estimate is None) == (other.estimate is None)
             if one.estimate and other.estimate:
-                assert one.estimate == pytest.approx(other.estimate, rel=1e-12)
+                assert one.estimate == pytest.approx(other.estimate, rel=1e-6)
 
 
 def test_a_cost_to_serve_has_the_interval_of_its_launches() -> None:
