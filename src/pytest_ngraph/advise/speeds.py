@@ -33,7 +33,7 @@ def speeds(groups: Iterable[Sequence[Record]]) -> dict[Case, float]:
 
 
 def _side_by_side(records: Sequence[Record]) -> dict[Case, float]:
-    """Return the samples per second of those of which each round is known to be of the same cycle as the others'."""
+    """Return the samples per second of those whose n-th rounds all ran in the n-th cycle; none without another."""
     cycles = next((record.cycles for record in records if record.cycles), None)
     beside = [record for record in records if cycles and record.cycles == cycles]
     if len(beside) < 2:

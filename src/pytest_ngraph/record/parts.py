@@ -13,7 +13,7 @@ Outcome = Literal["measured", "unchanged", "failed", "skipped"]
 NOT_FAILED = ("unchanged", "skipped")
 """Outcomes of cases without a measurement that nobody has to look at."""
 SHARING = 2.0
-"""By how many times as long a task may take at most because of what shares its core's units and caches."""
+"""How many times as long a task may take at most because another one shares its core's units and caches."""
 HIDDEN = "hidden"
 """The fact that names the parameters next to zero: what they scale may be wrong, and the outputs would still agree."""
 RANDOM = "random"
@@ -119,9 +119,9 @@ class Contention:
     def most_slowed(self) -> float:
         """By how many times as long as on a quiet machine the rounds may have taken at most: 1 on a quiet machine.
 
-        Of CPU pressure, all the time that some task waited may be lost, and what runs may be half as fast for what its
-        core shares. Steal is of the whole machine, so how much of one core's time it took is not known; nor is by how
-        much heat held clocks down.
+        Under CPU pressure, all the time in which some task waited may be lost, and the rest may run half as fast,
+        because cores share units and caches. It is infinite for steal, heat and other processes on a GPU: how much of
+        one core's or the GPU's time these took is not known.
         """
         if self.throttled_rounds or self.others_on_gpu or is_stolen(self.steal_percent):
             return math.inf

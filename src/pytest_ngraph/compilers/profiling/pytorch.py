@@ -237,7 +237,7 @@ def _operators(spans: Sequence[Span], caller: str) -> Iterator[tuple[str, Span]]
 
 
 def _in_python(spans: Sequence[Span]) -> Iterator[tuple[str, float]]:
-    """Yield the span of each call of a module, by its name, with its seconds outside of operators and other modules.
+    """Yield each call of a module, by its span's name, with its seconds outside of operators and other modules.
 
     On a GPU there are none: the clock of its spans runs while kernels do.
     """

@@ -151,7 +151,7 @@ class WholeRun:
             self._name(self._judged[places], name)
 
     def _doubtful(self) -> tuple[Bools, Bools]:
-        """Return of which judged cases something else than the code may make them slower, and of which faster."""
+        """Return which judged cases something else than the code may have made slower, and which faster."""
         rows, aligned, time = self._judged, self._aligned, self._time
         threads = aligned.threads[:, rows]
         others = self._usable & (threads[:HEAD] != threads[HEAD]) & (threads[:HEAD] > 0)
