@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pytest_ngraph.explain.fusions import times
 from pytest_ngraph.explain.kept import KeptProfile
 from pytest_ngraph.explain.modules import Times, choose
 from pytest_ngraph.explain.parts import names_modules
@@ -121,7 +122,7 @@ def _twigs(kernels: Sequence[Kernel], start: float) -> Iterator[Twig]:
         groups.setdefault((kernel.operator, kernel.kind), []).append(kernel)
     for (label, kind), own in groups.items():
         yield Twig(
-            label=label, kind=kind, count=sum(max(1, kernel.runs) for kernel in own), start=start, seconds=_seconds(own)
+            label=label, kind=kind, count=sum(times(kernel, {}) for kernel in own), start=start, seconds=_seconds(own)
         )
         start += _seconds(own)
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from explained import node
 
-from pytest_ngraph.compilers.profiling import pytorch
+from pytest_ngraph.compilers.profiling import operators
 from pytest_ngraph.compilers.profiling.gpu_time import Launch, is_span, launches, plain, timed_by_kernels
-from pytest_ngraph.compilers.profiling.pytorch import MODULE
+from pytest_ngraph.compilers.profiling.operators import MODULE
 from pytest_ngraph.compilers.profiling.timeline import Span, nested
 
 CONVOLUTION = "sm80_xmma_fprop_implicit_gemm_f32f32"
@@ -75,7 +75,7 @@ def test_a_span_takes_as_long_as_the_kernels_that_were_launched_in_it() -> None:
     ]
     (network,) = timed_by_kernels(nested(spans), launched)
     assert network.seconds == pytest.approx(9e-6)
-    conv, add, view = pytorch.kernels([network], 2, [node("conv2d_3", "conv", "conv2d")], "cuda")
+    conv, add, view = operators.kernels([network], 2, [node("conv2d_3", "conv", "conv2d")], "cuda")
     assert (conv.operator, conv.kind, conv.nodes) == ("conv2d", "to_nhwc+gemm", ("conv2d_3",))
     assert (add.operator, add.kind, add.provider) == ("add", "elementwise_kernel", "cuda")
     assert (conv.seconds, add.seconds, view.seconds) == pytest.approx((4e-6, 0.5e-6, 0))

@@ -22,8 +22,12 @@ class Span:
     inner: list[Span] = field(default_factory=list)
 
     @property
+    def nanoseconds(self) -> int:
+        return self.end - self.start
+
+    @property
     def seconds(self) -> float:
-        return (self.end - self.start) / 1e9
+        return self.nanoseconds / 1e9
 
 
 def nested(spans: Iterable[Span]) -> list[Span]:
