@@ -6,7 +6,7 @@ import pytest
 from profiled import kept, residual
 
 from pytest_ngraph.explain.kept import KeptProfile
-from pytest_ngraph.explain.profile import Kernel
+from pytest_ngraph.explain.profile import PYTHON, Kernel
 from pytest_ngraph.explain.tree import Branch, Twig, grown
 
 
@@ -52,6 +52,12 @@ def test_kernels_that_do_the_same_in_a_module_are_one_twig() -> None:
     assert isinstance(network.inside[0], Branch)
     (twig,) = network.inside[0].inside
     assert twig == Twig(label="mm", kind="gemm", count=4, start=0.0, seconds=0.8)
+
+
+def test_time_in_python_is_no_kernel_that_is_counted() -> None:
+    kernels = [Kernel(name=path, operator=PYTHON, seconds=0.2, modules=(path,)) for path in ("a", "b")]
+    operator, *_ = grown(KeptProfile(latency_s=1.0, modules=("a", "b"), kernels=tuple(kernels)))
+    assert operator.inside == (Twig(label="Python", kind="", count=0, start=0.0, seconds=0.4),)
 
 
 def test_modules_are_open_where_something_happens() -> None:
