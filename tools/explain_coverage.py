@@ -31,7 +31,7 @@ from pytest_ngraph.system.files import compiled_folder
 BRIEFLY = ("--batch-size=1", "--ngraph-budget=0.3")
 PAGE = markdown_output.ROOT / "docs" / "explain.md"
 SECTION = "coverage of explanations"
-COMPILED_AGAIN = ("executorch", "inductor", "tensorrt", "tensorrt_rtx")
+COMPILED_AGAIN = ("inductor", "tensorrt", "tensorrt_rtx")
 """Compilers that are profiled by what they compile once more."""
 
 

@@ -48,6 +48,7 @@ class ExecuTorch:
         refuse_precision("executorch", target, ("fp32", "fp16"))
         lowered = _lower(artifact)
         (folder / DELEGATION).write_text(json.dumps(_delegation(lowered)))
+        profiling.keep_operations(lowered, folder)
         executable = _emit(lowered, artifact)
         _refuse_missing_kernels(executable, artifact)
         executable.save(str(folder / FILE))
@@ -64,13 +65,12 @@ class ExecuTorch:
             return model
 
     def instrument(self, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:
-        """Return the model with its event tracer. The program is lowered once more, to know what went into it."""
-        operations = profiling.operations_of(_lower(artifact))
+        """Return the model with its event tracer."""
         inputs = program.inputs(artifact)
         with threads.spread(target):
             module = _open(compiled, target, traces=True)
             run = partial(module.forward, inputs, clone_outputs=False)
-            return profiling.ProfiledMethod(module, run, operations, nodes(artifact))
+            return profiling.ProfiledMethod(module, run, profiling.kept_operations(compiled), nodes(artifact))
 
     def _facts(self, target: Target, folder: Path) -> dict[str, str]:
         from executorch.version import __version__

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from explained import node
 
-from pytest_ngraph.compilers.profiling.executorch import Operation, family, in_order, kernels, operations_of
+from pytest_ngraph.compilers.profiling.executorch import (
+    Operation,
+    ProfiledMethod,
+    family,
+    in_order,
+    keep_operations,
+    kept_operations,
+    kernels,
+)
 from pytest_ngraph.compilers.profiling.matching import located
 
 LOWERED = [
@@ -74,7 +84,34 @@ def test_events_and_operations_have_words_in_common(event: str, operation: str) 
     assert family(event) == family(operation)
 
 
-def test_operations_of_partitions_stand_where_these_are_called() -> None:
+class Traced:
+    """Stands for a loaded module, and for what reads its events: one for each call since they were last written."""
+
+    def __init__(self) -> None:
+        self._since = self.written = 0
+
+    def call(self) -> None:
+        self._since += 1
+
+    def write_etdump_result_to_file(self, path: str) -> None:
+        self.written, self._since = self._since, 0
+
+    def read(self, etdump_path: str) -> SimpleNamespace:
+        ran = SimpleNamespace(raw=[1.0] * self.written)
+        event = SimpleNamespace(name="Convolution (NHWC, F32) IGEMM", is_delegated_op=True, perf_data=ran)
+        return SimpleNamespace(event_blocks=[SimpleNamespace(name="Execute", events=[event])])
+
+
+def test_loading_and_the_first_call_are_not_in_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = Traced()
+    monkeypatch.setitem(sys.modules, "executorch.devtools", SimpleNamespace(Inspector=module.read))
+    method = ProfiledMethod(module, module.call, LOWERED, NODES)
+    for _ in range(2):
+        (kernel,) = method.profile(5)
+        assert kernel.seconds == pytest.approx(1e-3, rel=1e-12)
+
+
+def test_operations_of_partitions_stand_where_these_are_called(tmp_path: Path) -> None:
     def call(name: str, target: str, *args: Any) -> Any:
         made = SimpleNamespace(name=name, meta={}, op="call_function", args=args)
         made.target = SimpleNamespace(__name__=target)
@@ -91,7 +128,8 @@ def test_operations_of_partitions_stand_where_these_are_called() -> None:
         ]
     )
     lowered = SimpleNamespace(exported_program=lambda: SimpleNamespace(graph_module=outer))
-    assert operations_of(lowered) == [
+    keep_operations(lowered, tmp_path)
+    assert kept_operations(tmp_path) == [
         Operation("avg_pool2d.default", "pool"),
         Operation("convolution.default", "conv2d"),
     ]

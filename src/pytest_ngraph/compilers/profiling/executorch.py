@@ -2,10 +2,12 @@
 
 XNNPACK names its kernels by what they do, `Convolution (NHWC, F32) IGEMM #2`, and numbers them within a partition. They
 run in the order of the lowered program, whose operations say which of the exported program's they were made from.
+Compiling keeps these, since lowering takes far longer than a profile.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +21,7 @@ from pytest_ngraph.explain.profile import Kernel
 if TYPE_CHECKING:
     from pytest_ngraph.explain.profile import Node
 
+OPERATIONS = "operations.json"
 NATIVE = "native_call_"
 """Prefix of kernels of ExecuTorch itself; the rest is the operator that they compute: `native_call_avg_pool2d.out`."""
 NUMBER = re.compile(r" #\d+$")
@@ -69,30 +72,33 @@ class ProfiledMethod:
         self._operations = operations
         self._nodes = nodes
         run()
-        self._traced()  # loading, and the first call
+        self._traced()  # forgets loading, and the first call
 
     def profile(self, calls: int) -> Sequence[Kernel]:
         for _ in range(calls):
             self._run()
-        events = list(self._traced())
+        events = self._traced()
         known = in_order([name for name, _ in events], self._operations)
         return located(kernels([seconds / calls for _, seconds in events], known), known, self._nodes)
 
     def close(self) -> None:
         del self._module, self._run
 
-    def _traced(self) -> Iterator[tuple[str, float]]:
-        """Yield the kernels since the last time, in the order in which they ran, with the seconds of all calls."""
+    def _traced(self) -> list[tuple[str, float]]:
+        """Return the kernels since the last time, in the order in which they ran, with the seconds of all calls."""
         from executorch.devtools import Inspector
 
         with tempfile.TemporaryDirectory(prefix="ngraph-profile-") as folder:
             file = Path(folder, "events.etdp")
             self._module.write_etdump_result_to_file(str(file))
             blocks = Inspector(etdump_path=str(file)).event_blocks
-        for block in blocks:
-            for event in block.events:
-                if block.name == "Execute" and (event.is_delegated_op or event.name.startswith(NATIVE)):
-                    yield event.name, sum(event.perf_data.raw) / 1e3
+        return [
+            (event.name, sum(event.perf_data.raw) / 1e3)
+            for block in blocks
+            if block.name == "Execute"
+            for event in block.events
+            if event.is_delegated_op or event.name.startswith(NATIVE)
+        ]
 
 
 def in_order(names: Sequence[str], operations: Sequence[Operation]) -> dict[str, Known]:
@@ -128,6 +134,16 @@ def family(name: str) -> str:
     plain = NUMBER.sub("", plain).partition(".")[0]
     plain = re.sub(r"_copy$", "", plain)
     return FAMILIES.get(plain) or plain.lower().removeprefix("_")
+
+
+def keep_operations(lowered: Any, folder: Path) -> None:
+    """Write the operations of a lowered program into the folder of what is compiled from it."""
+    (folder / OPERATIONS).write_text(json.dumps(operations_of(lowered)))
+
+
+def kept_operations(folder: Path) -> list[Operation]:
+    """Return the operations of the lowered program that was compiled into a folder."""
+    return [Operation(*each) for each in json.loads((folder / OPERATIONS).read_text())]
 
 
 def operations_of(lowered: Any) -> list[Operation]:
