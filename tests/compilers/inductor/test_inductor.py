@@ -16,8 +16,9 @@ from pytest_ngraph.artifact import Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.inductor import Inductor, headers
+from pytest_ngraph.compilers.inductor.caching import CACHE, TRITON_CACHE, caching_in
 from pytest_ngraph.compilers.inductor.model import InductorModel, counts
-from pytest_ngraph.compilers.inductor.package import CACHE, PACKAGE, TRITON_CACHE, caching_in
+from pytest_ngraph.compilers.inductor.package import PACKAGE
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads.verify import verify
 

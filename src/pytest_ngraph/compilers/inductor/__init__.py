@@ -2,7 +2,8 @@
 
 In: an artifact. Out: a package, or a cache of kernels, in the folder, and from it an `InductorModel` (`model.py`). This
 file holds the compiler and its options. `package.py` writes packages and runs them; `cpp_builds.py` runs the C++
-compiler on all cores, and cuts a long wrapper into parts (`cpp_parts.py`).
+compiler on all cores, and cuts a long wrapper into parts (`cpp_parts.py`). `headers.py` and `vector_isa.py` keep what
+Inductor makes before its first model.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch, streams, threads
-from pytest_ngraph.compilers.inductor import cpp_builds, headers, package
+from pytest_ngraph.compilers.inductor import cpp_builds, headers, package, vector_isa
+from pytest_ngraph.compilers.inductor.caching import caching_in
 from pytest_ngraph.compilers.inductor.model import InductorModel
-from pytest_ngraph.compilers.inductor.package import PACKAGE, UNFROZEN, caching_in, unfrozen
+from pytest_ngraph.compilers.inductor.package import PACKAGE, UNFROZEN, unfrozen
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import inductor as profiling
 from pytest_ngraph.compilers.serving import Serving
@@ -148,6 +150,7 @@ class Inductor:
 
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
+            vector_isa.find_out()
             model = InductorModel(next(runs), built.args, on, source="module" if is_module else "program", **facts)
             try:
                 with caching_in(folder), _on_all_cores(on), headers.kept(), config.patch(options):

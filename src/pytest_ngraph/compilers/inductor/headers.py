@@ -8,16 +8,15 @@ compiler and its options, so that a kept one fits or is not found.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pytest_ngraph.compilers.inductor.caching import copy_missing, kept_in
 from pytest_ngraph.errors import NgraphError
-from pytest_ngraph.system.files import user_folder
 
+KEPT = "inductor-headers"
 UNUSED_S = 30 * 24 * 3600
 """Headers that nobody has used for this long are removed: each version of PyTorch has its own."""
 
@@ -34,18 +33,13 @@ def kept() -> Iterator[None]:
     if here is None:
         yield
         return
+    folder = Path(here)
     with suppress(NgraphError, OSError):  # a user without a home, or a full disk: they are compiled again
-        _copy(_kept_in(), Path(here))
+        _copy(kept_in(KEPT), folder)
     yield
     with suppress(NgraphError, OSError):
-        _copy(Path(here), _kept_in())
-        _remove_unused(_kept_in(), {file.name for file in _precompiled(Path(here))})
-
-
-def _kept_in() -> Path:
-    folder = user_folder() / "inductor-headers"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
+        _copy(folder, kept_in(KEPT))
+        _remove_unused(kept_in(KEPT), {file.name for file in _precompiled(folder)})
 
 
 def _precompiled(folder: Path) -> list[Path]:
@@ -54,19 +48,7 @@ def _precompiled(folder: Path) -> list[Path]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Put the headers that the target lacks there, each completely or not at all: as links, or else as copies."""
-    missing = [file for file in _precompiled(source) if not (target / file.name).exists()]
-    if not missing:
-        return
-    target.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".writing-", dir=target) as scratch:
-        for file in missing:
-            staged = Path(scratch, file.name)
-            try:
-                staged.hardlink_to(file)  # two files of 150 MB, which nobody changes
-            except OSError:  # another file system
-                shutil.copyfile(file, staged)
-            staged.rename(target / file.name)
+    copy_missing(_precompiled(source), source, target)  # two files of 150 MB
 
 
 def _remove_unused(folder: Path, used: set[str]) -> None:

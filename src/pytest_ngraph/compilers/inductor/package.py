@@ -1,17 +1,15 @@
-"""A program that Inductor compiles ahead of time into a package, and the folder that it caches in."""
+"""A program that Inductor compiles ahead of time into a package."""
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers import program, pytorch, threads
-from pytest_ngraph.compilers.inductor import cpp_builds, headers
+from pytest_ngraph.compilers.inductor import cpp_builds, headers, vector_isa
+from pytest_ngraph.compilers.inductor.caching import caching_in
 
 if TYPE_CHECKING:
     import torch
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 PACKAGE = "model.pt2"
 UNFROZEN = "unfrozen.txt"
 """Exists where the program gives wrong outputs with its weights as constants, and says which."""
-CACHE, TRITON_CACHE = "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"
 
 
 def write(loaded: torch.export.ExportedProgram, target: Target, path: Path, options: dict[str, Any]) -> None:
@@ -29,6 +26,7 @@ def write(loaded: torch.export.ExportedProgram, target: Target, path: Path, opti
     from torch._inductor.utils import clear_inductor_caches
 
     pytorch.set_up(target)  # loops are generated for this number of threads
+    vector_isa.find_out()
     with (
         tempfile.TemporaryDirectory(prefix="ngraph-inductor-") as cache,
         caching_in(Path(cache)),
@@ -69,22 +67,3 @@ def unfrozen(folder: Path) -> dict[str, object]:
     """Return the facts of a package that was compiled without freezing, and why."""
     note = folder / UNFROZEN
     return {"freezing": False, "unfrozen": note.read_text()} if note.exists() else {}
-
-
-@contextmanager
-def caching_in(folder: Path) -> Iterator[None]:
-    """Make Inductor and Triton cache in this folder: they read the environment variables at every use.
-
-    Where Triton's is not set, Inductor sets it to a folder of the first model, for the life of the process.
-    """
-    folders = {CACHE: str(folder), TRITON_CACHE: str(folder / "triton")}
-    before = {name: os.environ.get(name) for name in folders}
-    os.environ.update(folders)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
