@@ -22,6 +22,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.compilers import progress
 from pytest_ngraph.errors import NgraphError, Unsupported
 from pytest_ngraph.machine import source_files
+from pytest_ngraph.system import frames
 from pytest_ngraph.system.child import die_with_parent, own_standard_streams
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 from pytest_ngraph.system.relocation import completed
@@ -34,6 +35,10 @@ def main() -> None:
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source_files.of_this_process()
+    frames.with_room(_answer_requests)
+
+
+def _answer_requests() -> None:
     with own_standard_streams() as (requests, replies):
 
         def send(line: str) -> None:

@@ -112,6 +112,11 @@ def test_what_a_compiler_reports_of_itself_is_a_number_or_its_own_failure(
     assert worker.alive
 
 
+def test_no_call_of_a_model_pays_for_where_its_frame_lies(worker: WorkerProcess, tmp_path: Path) -> None:
+    prepared = worker.request("prepare", timeout_s=30, phase="compile", **preparation(tmp_path, "Deep"))
+    assert int(prepared["facts"]["pages"]) < 100
+
+
 def test_a_list_of_processes_shows_what_a_worker_is_for(tmp_path: Path) -> None:
     worker = WorkerProcess(cores=(0,), temporary=tmp_path, role="openvino:streams=2")
     while not (shown := psutil.Process(worker.pid).cmdline()):  # Linux shows none until the program is loaded
