@@ -34,7 +34,6 @@ RECORDS = [
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "WORTH_KEEPING", 1)
     monkeypatch.setattr(kept, "WORTH_KEEPING_ONCE_READ", 1)
 
 
@@ -133,9 +132,6 @@ def test_a_report_keeps_the_rows_of_runs_that_are_too_short_for_their_sessions(
     journal: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store of years has thousands of such runs, which each report would read again."""
-    monkeypatch.setattr(kept, "WORTH_KEEPING", len(RECORDS) + 1)
-    kept.keep(journal)
-    assert not rows_path(journal).exists()
     first = reported(journal)
     monkeypatch.setattr(Outline, "records", None)
     assert reported(journal).cases.equals(first.cases)
@@ -151,9 +147,9 @@ def test_what_follows_from_a_journal_is_forgotten_with_it(journal: Path) -> None
 def test_a_session_keeps_rows_that_a_report_then_reads(journal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "AT_ONCE", 3)
     for number in range(4):  # a session adds to its last part until that is full
-        keep_rows(journal)
+        kept.keep(journal)
         add(journal, noisy(case("identity", 8 << number), 0.03, rounds=8))
-    keep_rows(journal)
+    kept.keep(journal)
     assert [each.count for each in kept.parts(journal)] == [3, 3, 2]
     whole = Study.of([store.read(journal.parent, RUN)])
     monkeypatch.setattr(Outline, "records", lambda self, begin=0: pytest.fail("the records were read again"))
@@ -161,20 +157,20 @@ def test_a_session_keeps_rows_that_a_report_then_reads(journal: Path, monkeypatc
 
 
 def test_of_a_case_recorded_again_the_later_row_counts(journal: Path) -> None:
-    keep_rows(journal)
+    kept.keep(journal)
     add(journal, noisy(case("tvm", 1), 0.005, rounds=8))
-    keep_rows(journal)
+    kept.keep(journal)
     (part,) = kept.parts(journal)
     assert part.count == len(RECORDS) + 1
     assert_same(reported(journal), Study.of([store.read(journal.parent, RUN)]))
 
 
 def test_rounds_of_a_file_to_which_rows_were_added_are_still_read(journal: Path) -> None:
-    keep_rows(journal)
+    kept.keep(journal)
     study = reported(journal)
     before = raw(study)
     add(journal, noisy(case("tvm", 16), 0.005, rounds=8))
-    keep_rows(journal)
+    kept.keep(journal)
     assert_frame_equal(raw(study), before)
 
 

@@ -91,7 +91,7 @@ def test_outlines_show_what_all_records_show(
     whole = Study.of([store.read(folder, name) for name in names])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "AT_ONCE", at_once)
-        patch.setattr(kept, "WORTH_KEEPING", 1)
+        patch.setattr(kept, "WORTH_KEEPING_ONCE_READ", 1)
         for _ in range(2):  # the second time from the rows that the first one keeps
             assert_same(Study.of(store.outlined(folder, name) for name in names), whole)
 

@@ -9,12 +9,15 @@ of this file. Read `columns.py` first, then `data.py`.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import Unsupported, UsageError
+from pytest_ngraph.system.child import command
 from pytest_ngraph.system.installed import lacking
 
 if TYPE_CHECKING:
@@ -53,14 +56,14 @@ def check(folder: Path) -> None:
 def keep_rows(journal: Path) -> None:
     """Keep the rows of a run that follow from its journal so far, for the reports to come.
 
-    Where that is not possible, nothing is lost: a report makes them itself.
+    It is done in a process of its own, which gives back the memory that a library and thousands of records take. Where
+    it fails, nothing is lost: a report makes the rows itself, and says what is wrong.
     """
     if lacking(NEEDED):
         return
-    from pytest_ngraph.report.study.kept import keep
-
-    with suppress(Exception):  # whatever it is, a session goes on measuring, and a report says it
-        keep(journal)
+    keeping = command(sys.executable, "pytest_ngraph.report.study.kept", str(journal))
+    with suppress(OSError):
+        subprocess.run(keeping, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def write(study: Study, folder: Path) -> list[Path]:

@@ -1,7 +1,8 @@
 """The rows of a run, kept in parts beside its outline: to read records takes most of the time of a report.
 
-A session keeps those of a long run while it writes it, and a report those that it finds missing. They lie in the folder
-`<store>/outlines/RUN.rows`, follow from the journal, as the outline beside it does, and can be deleted at any time.
+A session keeps those of a long run while it writes it, by `python -m pytest_ngraph.report.study.kept JOURNAL`, and a
+report those that it finds missing. They lie in the folder `<store>/outlines/RUN.rows`, follow from the journal, as the
+outline beside it does, and can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -33,8 +35,6 @@ from pytest_ngraph.system.files import write_whole
 from pytest_ngraph.system.garbage import without_garbage_collection
 from pytest_ngraph.system.installed import PACKAGE_FOLDER
 
-WORTH_KEEPING = 1000
-"""Records of a run from which on its session keeps rows."""
 AT_ONCE = 5_000
 """Records that are turned into rows at a time, and the rows of a part: a session adds to a part that has fewer."""
 PLACE = "pytest_ngraph.place"
@@ -101,8 +101,6 @@ def keep(journal: Path) -> None:
     Raises `StoreError` where the journal cannot be read.
     """
     outline = outline_of(journal)
-    if len(outline.ids) < WORTH_KEEPING:
-        return
     seen, places = _status(journal), _places(outline.columns)
     last = next(reversed([*parts(journal)]), None)
     end = last.end if last else 0
@@ -241,3 +239,7 @@ def _code() -> str:
 def _next_of(records: Iterator[Record]) -> list[Record]:
     with without_garbage_collection():
         return list(islice(records, AT_ONCE))
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]))
