@@ -10,6 +10,7 @@ from queue import SimpleQueue
 
 import numpy as np
 import pytest
+from paging import CALLS, most_pages
 
 from pytest_ngraph.artifact import Array, Artifact, Target
 from pytest_ngraph.case import Case
@@ -231,3 +232,10 @@ def test_latency_is_one_instance_in_the_callers_thread() -> None:
 def test_streams_on_a_gpu_are_refused() -> None:
     with pytest.raises(Unsupported, match="on cuda choose a larger batch size"):
         streams.load(Instance, ARTIFACT, Target(kind="cuda", objective="throughput"))
+
+
+def test_no_call_of_a_stream_pays_for_where_its_frame_lies() -> None:
+    pages: SimpleQueue[int] = SimpleQueue()
+    running = Streams(Made(lambda target: pages.put(most_pages())), ARTIFACT, TARGET)
+    running.close()
+    assert max(pages.get() for _ in CORES) < CALLS / 10

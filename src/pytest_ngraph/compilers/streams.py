@@ -10,12 +10,14 @@ import dataclasses
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, threads
 from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.system.frames import with_room
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Array, Artifact, Target
@@ -145,9 +147,8 @@ class Streams:
     def _start(self, instance: Instance, target: Target) -> None:
         """Start a stream and return when its model is loaded. Raises what loading raises."""
         loaded: Future[CompiledModel] = Future()
-        thread = threading.Thread(
-            target=_serve, args=(instance, target, loaded, self._jobs, self._ended), name=THREAD, daemon=True
-        )
+        serve = partial(_serve, instance, target, loaded, self._jobs, self._ended)
+        thread = threading.Thread(target=with_room, args=(serve,), name=THREAD, daemon=True)
         thread.start()
         self._models.append(loaded.result())
         self._threads.append(thread)

@@ -1,7 +1,6 @@
 """What a user might write: workloads, a compiler that works, and compilers that fail in many ways."""
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -106,20 +105,14 @@ class CountsInNothing(CountsInNumPy):
 
 
 class Deep(Exact):
-    """Says how many pages of memory calls need at most, however deep the stack is."""
+    """Says how many pages of memory its calls need at most, however deep the stack is."""
 
     def load(self, artifact, target, folder):
-        model = super().load(artifact, target, folder)
-        model.facts = {"pages": max(self.pages(depth) for depth in range(400))}
-        return model
+        from paging import most_pages
 
-    def pages(self, depth):
-        if depth:
-            return self.pages(depth - 1)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        for _ in range(1000):
-            self.change([])
-        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        model = super().load(artifact, target, folder)
+        model.facts = {"pages": most_pages()}
+        return model
 
 
 class Raises(Exact):
