@@ -1,10 +1,12 @@
 """Run pytest-ngraph on ARM without a board: Debian for arm64, its programs run by QEMU's user mode through proot.
 
     python tools/arm_emulated.py FOLDER
+    python tools/arm_emulated.py FOLDER --tests tests/machine tests/system
 
 It needs Debian or Ubuntu, root (it installs mmdebstrap, proot and qemu-user-static with apt-get), and patience. What it
-prints is a table of compiler x model: built and agrees with eager PyTorch, or why not. No times are measured, because
-they mean nothing there.
+prints is a table of compiler x model: built and agrees with eager PyTorch, or why not. With `--tests`, it runs these of
+the project's own tests instead, except those that need a quiet machine or minutes, and prints how many passed, and what
+did not. No times are measured, because they mean nothing there.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from xml.etree import ElementTree
 PROJECT = Path(__file__).parents[1]
 DEBIAN, PYTHON = "bookworm", "3.11"
 SYSTEM = ("mmdebstrap", "proot", "qemu-user-static")
-INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++", "openssl")
+INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++", "openssl", "git")
 # Every C library up to Debian's. pip takes these names as they are: the newest alone would leave out older wheels.
 PLATFORMS = (*(f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)), "manylinux2014_aarch64")
 # Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's
@@ -38,6 +40,7 @@ PACKAGES = (
     *("openvino", "openvino-telemetry", "apache-tvm", "apache-tvm-ffi==0.1.14.post1", "executorch==1.1.0"),
     *("tabulate", "ruamel.yaml", "torchao==0.15.0", "pandas", "python-dateutil", "six"),
 )  # fmt: skip
+FOR_TESTS = ("hypothesis", "sortedcontainers", "attrs", "polars", "polars-runtime-32")
 COMPILERS = ("identity", "torchscript", "inductor", "onnxruntime", "openvino", "tvm", "executorch")
 MODELS = ("conv", "mha", "resnet18")
 # ONNX Runtime ends at its import where /proc/cpuinfo is that of an x86 machine.
@@ -62,8 +65,9 @@ RUN = """
 import sys
 sys.path.insert(0, "/site")
 import pytest
-sys.exit(pytest.main(["-q", "test_arm.py", "--benchmark-disable", "--ngraph-cache=off", "--junitxml=result.xml"]))
+sys.exit(pytest.main(["-q", "--junitxml=/result.xml", *sys.argv[1:]]))
 """
+BRIEFLY = ("test_arm.py", "--benchmark-disable", "--ngraph-cache=off")
 FLATC = "/site/executorch/data/bin/flatc"
 """The script of this name is written for the Python that installed it."""
 FINE = "agrees"
@@ -75,14 +79,20 @@ def main() -> int:
     parser.add_argument("--compilers", default=",".join(COMPILERS))
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--mirror", default="", help="of Debian; by default the one that mmdebstrap chooses")
+    parser.add_argument("--tests", nargs="+", default=[], help="run these of the project's tests instead")
     given = parser.parse_args()
     compilers, models = given.compilers.split(","), given.models.split(",")
     folder = given.folder.absolute()
     if not (folder / "root/site").exists():
         build(folder, given.mirror)
     install(folder, "--upgrade", str(PROJECT))
-    run(folder, compilers, models)
-    print(table(outcomes((folder / "root/p/result.xml").read_text()), compilers, models))
+    if given.tests:
+        copy_project(folder)
+        print(summary(run(folder, "project", "-m", "not alone and not slow", *given.tests)))
+        return 0
+    (folder / "root/p/pytest.ini").write_text("[pytest]\n")
+    (folder / "root/p/test_arm.py").write_text(tests(compilers, models))
+    print(table(outcomes(run(folder, "p", *BRIEFLY)), compilers, models))
     return 0
 
 
@@ -107,7 +117,7 @@ def build(folder: Path, mirror: str) -> None:
     for name in ("root", "p"):
         (root / name).mkdir(exist_ok=True)
     platforms = [f"--platform={platform}" for platform in PLATFORMS]
-    install(folder, *platforms, "--only-binary=:all:", f"--python-version={PYTHON}", *PACKAGES)
+    install(folder, *platforms, "--only-binary=:all:", f"--python-version={PYTHON}", *PACKAGES, *FOR_TESTS)
 
 
 def install(folder: Path, *arguments: str) -> None:
@@ -116,18 +126,24 @@ def install(folder: Path, *arguments: str) -> None:
     _run(sys.executable, "-m", "pip", "install", *site, *arguments)
 
 
-def run(folder: Path, compilers: Sequence[str], models: Sequence[str]) -> None:
-    """Build, compile and verify each model under each compiler. What fails is in the result, not an error here."""
+def copy_project(folder: Path) -> None:
+    """Copy the files of the project that git knows to where their tests run."""
+    known = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, known.split("\0")):
+        to = folder / "root/project" / name
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(PROJECT / name, to)
+
+
+def run(folder: Path, within: str, *arguments: str) -> str:
+    """Run pytest in a folder of the emulated system, and return its JUnit file. What fails is in that."""
     root = folder / "root"
     (folder / "cpuinfo").write_text(CPUINFO)
-    (root / "p/pytest.ini").write_text("[pytest]\n")
-    (root / "p/test_arm.py").write_text(tests(compilers, models))
     (root / "run.py").write_text(RUN)
     bound = [f"--bind={path}" for path in ("/proc", "/dev", "/sys", f"{folder / 'cpuinfo'}:/proc/cpuinfo")]
-    python = f"/usr/bin/python{PYTHON}"
-    command = ["proot", "-q", "qemu-aarch64-static", "-r", str(root), *bound, "-w", "/p", python, "/run.py"]
+    python = (f"/usr/bin/python{PYTHON}", "/run.py", *arguments)
     subprocess.run(
-        command,
+        ["proot", "-q", "qemu-aarch64-static", "-r", str(root), *bound, "-w", f"/{within}", *python],
         env={
             "PATH": "/usr/bin:/bin",
             "HOME": "/root",
@@ -138,6 +154,7 @@ def run(folder: Path, compilers: Sequence[str], models: Sequence[str]) -> None:
         check=False,
         preexec_fn=without_faccessat2,
     )
+    return (root / "result.xml").read_text()
 
 
 def without_faccessat2() -> None:
@@ -168,14 +185,32 @@ def tests(compilers: Sequence[str], models: Sequence[str]) -> str:
     )
 
 
+def summary(junit: str) -> str:
+    """Return how many tests passed and were skipped, and what did not pass, by name, with its message."""
+    counts = dict.fromkeys(("passed", "skipped", "failure", "error"), 0)
+    problems = []
+    for case in ElementTree.fromstring(junit).iter("testcase"):
+        kind, message = _outcome(case)
+        counts[kind] += 1
+        if kind in ("failure", "error"):
+            problems.append(f"- {case.get('classname')}::{case.get('name')}: {message.strip().partition(chr(10))[0]}")
+    return "\n".join([", ".join(f"{count} {kind}" for kind, count in counts.items()), *problems])
+
+
 def outcomes(junit: str) -> dict[tuple[str, str], str]:
     """Return what became of each model under each compiler, by both names, from pytest's JUnit file."""
     found = {}
     for case in ElementTree.fromstring(junit).iter("testcase"):
         model, compiler, *_ = case.get("name", "").partition("[")[2].split("-")
-        problem = next((part for part in case if part.tag in ("failure", "error", "skipped")), None)
-        found[model, compiler] = FINE if problem is None else f"{problem.tag}: {problem.get('message', '')}"
+        kind, message = _outcome(case)
+        found[model, compiler] = FINE if kind == "passed" else f"{kind}: {message}"
     return found
+
+
+def _outcome(case: ElementTree.Element) -> tuple[str, str]:
+    """Return whether a test `passed`, was `skipped`, or is a `failure` or `error`, and its message."""
+    problem = next((part for part in case if part.tag in ("failure", "error", "skipped")), None)
+    return ("passed", "") if problem is None else (problem.tag, problem.get("message", ""))
 
 
 def table(found: Mapping[tuple[str, str], str], compilers: Iterable[str], models: Sequence[str]) -> str:

@@ -33,6 +33,13 @@ def test_the_table_says_what_agrees_and_why_the_rest_does_not() -> None:
     ]
 
 
+def test_of_the_projects_tests_it_says_what_did_not_pass() -> None:
+    assert arm_emulated.summary(JUNIT).splitlines() == [
+        "1 passed, 2 skipped, 1 failure, 0 error",
+        "- test_arm::test_model[resnet18-identity-b1-cpu]: crashed",
+    ]
+
+
 def test_what_runs_there_is_python() -> None:
     assert ast.parse(arm_emulated.RUN).body
     both = ast.parse(arm_emulated.tests(["identity"], ["conv", "resnet18"]))
