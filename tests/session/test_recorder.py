@@ -9,6 +9,7 @@ from synthetic import case, measured
 
 from pytest_ngraph import store
 from pytest_ngraph.errors import StoreError
+from pytest_ngraph.session import recorder as recorder_module
 from pytest_ngraph.session.recorder import Recorder
 from pytest_ngraph.session.resume import ResumedRun
 from pytest_ngraph.store import Journal, journal, outlining
@@ -67,15 +68,19 @@ def test_a_resumed_run_is_whole_once_all_that_it_planned_is_covered(
     assert store.run_ids(tmp_path) == [first.run_id]
 
 
-def test_a_session_keeps_the_rows_of_a_long_run_for_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("gains", "kept_so_far"), [(1, [0, 2, 2]), (2, [0, 0, 0])])
+def test_a_session_keeps_the_rows_of_a_long_run_for_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gains: int, kept_so_far: list[int]
+) -> None:
     kept = pytest.importorskip("pytest_ngraph.report.study.kept")
     for module in (outlining, journal):
         monkeypatch.setattr(module, "WORTH_KEEPING", 2)
+    monkeypatch.setattr(recorder_module, "GAINS", gains)
     recorder = Recorder(tmp_path, None, tuple)
     counts = []
     for size in (1, 2, 4):
         recorder.keep(measured(case("identity", size), 0.5))
         counts.append(sum(part.count for part in kept.parts(recorder.open().path)))
     recorder.end(whole=True)
-    assert (counts, [part.count for part in kept.parts(recorder.open().path)]) == ([0, 2, 2], [3])
+    assert (counts, [part.count for part in kept.parts(recorder.open().path)]) == (kept_so_far, [3])
     recorder.close()

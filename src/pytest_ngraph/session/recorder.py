@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pytest_ngraph.session.resume import ResumedRun
     from pytest_ngraph.store import Journal
 
+GAINS = 5
+"""How often the outline of a run gains records before their rows are kept: each time, a process starts for that."""
+
 
 class Recorder:
     """Writes to one run of the store, which it opens when the first record comes.
@@ -43,6 +46,7 @@ class Recorder:
         self._planned = planned
         self._source = source
         self._journal: Journal | None = None
+        self._gains = 0
 
     @property
     def run_id(self) -> str:
@@ -80,7 +84,6 @@ class Recorder:
         return self._journal
 
     def _opened(self) -> Journal:
-        from pytest_ngraph.report.study import keep_rows
         from pytest_ngraph.store import Journal
 
         if self._resumed is None:
@@ -88,8 +91,16 @@ class Recorder:
         else:
             journal = self._resumed.journal
             journal.describe(environment(), self._planned, self._source())
-        journal.gained = keep_rows
+        journal.gained = self._gained
         return journal
+
+    def _gained(self, journal: Path) -> None:
+        """Keep the rows of a long run for reports, some thousand at a time."""
+        from pytest_ngraph.report.study import keep_rows
+
+        self._gains += 1
+        if self._gains % GAINS == 0:
+            keep_rows(journal)
 
     def end(self, *, whole: bool) -> bool:
         """Store whether the run is whole: the session went to its end, and all that was planned is stored.
@@ -100,7 +111,7 @@ class Recorder:
         if self._journal is not None:
             with suppress(StoreError):
                 self._journal.end(whole=whole)
-            _keep_last_rows(self._journal)
+            self._keep_last_rows(self._journal)
         return whole
 
     @property
@@ -110,17 +121,16 @@ class Recorder:
             return True
         return self._resumed.run.planned <= {*self._resumed.ids, *self._planned()}
 
+    def _keep_last_rows(self, journal: Journal) -> None:
+        """Keep the rows of the last records of a long run."""
+        from pytest_ngraph.report.study import keep_rows
+        from pytest_ngraph.store.outline import rows_path
+
+        if self._gains or rows_path(journal.path).exists():
+            keep_rows(journal.path)
+
     def close(self) -> None:
         """Close the run."""
         journal = self._resumed.journal if self._resumed else self._journal
         if journal is not None:
             journal.close()
-
-
-def _keep_last_rows(journal: Journal) -> None:
-    """Keep the rows of the last records of a run that is so long that those before them are kept."""
-    from pytest_ngraph.report.study import keep_rows
-    from pytest_ngraph.store.outline import rows_path
-
-    if rows_path(journal.path).exists():
-        keep_rows(journal.path)
