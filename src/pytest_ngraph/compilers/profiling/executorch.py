@@ -137,18 +137,16 @@ def family(name: str) -> str:
 
 
 def keep_operations(lowered: Any, folder: Path) -> None:
-    """Write the operations of a lowered program into the folder of what is compiled from it."""
-    (folder / OPERATIONS).write_text(json.dumps(operations_of(lowered)))
+    """Write the operations of a lowered program into the folder of what is compiled from it.
+
+    Those of its partitions stand where these are called.
+    """
+    (folder / OPERATIONS).write_text(json.dumps(list(_operations(lowered.exported_program().graph_module))))
 
 
 def kept_operations(folder: Path) -> list[Operation]:
     """Return the operations of the lowered program that was compiled into a folder."""
     return [Operation(*each) for each in json.loads((folder / OPERATIONS).read_text())]
-
-
-def operations_of(lowered: Any) -> list[Operation]:
-    """Return the operations of a lowered program, those of its partitions where these are called."""
-    return list(_operations(lowered.exported_program().graph_module))
 
 
 def _operations(module: Any) -> Iterator[Operation]:
