@@ -1,7 +1,7 @@
 """Run pytest-ngraph on ARM without a board: Debian for arm64, its programs run by QEMU's user mode through proot.
 
     python tools/arm_emulated.py FOLDER
-    python tools/arm_emulated.py FOLDER --tests tests/machine tests/system
+    python tools/arm_emulated.py FOLDER --tests tests/machine tests/system [PYTEST OPTION ...]
 
 It needs Debian or Ubuntu, root (it installs mmdebstrap, proot and qemu-user-static with apt-get), and patience. What it
 prints is a table of compiler x model: built and agrees with eager PyTorch, or why not. With `--tests`, it runs these of
@@ -25,7 +25,7 @@ from xml.etree import ElementTree
 PROJECT = Path(__file__).parents[1]
 DEBIAN, PYTHON = "bookworm", "3.11"
 SYSTEM = ("mmdebstrap", "proot", "qemu-user-static")
-INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++", "openssl", "git")
+INCLUDED = ("python3", "libstdc++6", "libgomp1", "g++", "openssl", "git", "dash", "coreutils", "grep", "sed")
 # Every C library up to Debian's. pip takes these names as they are: the newest alone would leave out older wheels.
 PLATFORMS = (*(f"manylinux_2_{minor}_aarch64" for minor in range(36, 16, -1)), "manylinux2014_aarch64")
 # Without their dependencies: pip would read those for this machine. Newer wheels of torch for aarch64 want CUDA's
@@ -79,7 +79,9 @@ def main() -> int:
     parser.add_argument("--compilers", default=",".join(COMPILERS))
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--mirror", default="", help="of Debian; by default the one that mmdebstrap chooses")
-    parser.add_argument("--tests", nargs="+", default=[], help="run these of the project's tests instead")
+    parser.add_argument(
+        "--tests", nargs=argparse.REMAINDER, default=[], help="run pytest instead, with all that follows"
+    )
     given = parser.parse_args()
     compilers, models = given.compilers.split(","), given.models.split(",")
     folder = given.folder.absolute()
@@ -116,6 +118,9 @@ def build(folder: Path, mirror: str) -> None:
     (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/bash\n")  # without which torch is not imported
     for name in ("root", "p"):
         (root / name).mkdir(exist_ok=True)
+    found = root / f"usr/local/lib/python{PYTHON}/dist-packages"  # also by a process that is started without PYTHONPATH
+    found.mkdir(parents=True, exist_ok=True)
+    (found / "site.pth").write_text("/site\n")
     platforms = [f"--platform={platform}" for platform in PLATFORMS]
     install(folder, *platforms, "--only-binary=:all:", f"--python-version={PYTHON}", *PACKAGES, *FOR_TESTS)
 
