@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_ngraph.errors import Unsupported, UsageError
-from pytest_ngraph.system.child import command
 from pytest_ngraph.system.installed import lacking
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ def keep_rows(journal: Path) -> None:
     """
     if lacking(NEEDED):
         return
+    from pytest_ngraph.system.child import command  # needs ctypes, and test collection imports this file
+
     keeping = command(sys.executable, "pytest_ngraph.report.study.kept", str(journal))
     with suppress(OSError):
         subprocess.run(keeping, stdin=subprocess.DEVNULL, capture_output=True, check=False)
