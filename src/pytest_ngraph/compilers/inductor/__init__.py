@@ -150,7 +150,8 @@ class Inductor:
 
         def instance(on: Target) -> CompiledModel:
             pytorch.set_up(on)
-            vector_isa.find_out()
+            if on.kind == "cpu":
+                vector_isa.find_out()
             model = InductorModel(next(runs), built.args, on, source="module" if is_module else "program", **facts)
             try:
                 with caching_in(folder), _on_all_cores(on), headers.kept(), config.patch(options):

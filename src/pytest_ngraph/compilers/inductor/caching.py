@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pytest_ngraph.errors import NgraphError
 from pytest_ngraph.system.files import user_folder
 
 CACHE, TRITON_CACHE = "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"
@@ -45,7 +46,23 @@ def kept_in(name: str) -> Path:
     return folder
 
 
-def copy_missing(files: Iterable[Path], source: Path, target: Path) -> None:
+@contextmanager
+def keeping(name: str, here: Path, find: Callable[[Path], Iterable[Path]]) -> Iterator[None]:
+    """Put what is kept under a name into a folder, and keep what this block adds there, if it succeeds.
+
+    A user without a home, or a full disk, keeps nothing.
+
+    Args:
+        find: returns the files of a folder that are kept: complete ones.
+    """
+    with suppress(NgraphError, OSError):
+        _copy_missing(find(kept_in(name)), kept_in(name), here)
+    yield
+    with suppress(NgraphError, OSError):
+        _copy_missing(find(here), here, kept_in(name))
+
+
+def _copy_missing(files: Iterable[Path], source: Path, target: Path) -> None:
     """Put files of one folder that another lacks at the same place there: as links, or else as copies.
 
     Each is put there completely or not at all. Nobody changes one.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pytest_ngraph.compilers.inductor.caching import copy_missing, kept_in
+from pytest_ngraph.compilers.inductor.caching import keeping, kept_in
 from pytest_ngraph.errors import NgraphError
 
 KEPT = "inductor-headers"
@@ -34,21 +34,15 @@ def kept() -> Iterator[None]:
         yield
         return
     folder = Path(here)
-    with suppress(NgraphError, OSError):  # a user without a home, or a full disk: they are compiled again
-        _copy(kept_in(KEPT), folder)
-    yield
+    with keeping(KEPT, folder, _precompiled):  # two files of 150 MB
+        yield
     with suppress(NgraphError, OSError):
-        _copy(folder, kept_in(KEPT))
         _remove_unused(kept_in(KEPT), {file.name for file in _precompiled(folder)})
 
 
 def _precompiled(folder: Path) -> list[Path]:
     """Return the precompiled headers in a folder, without those that are being written, and without their sources."""
     return [file for file in folder.iterdir() if file.suffix in (".gch", ".pch")] if folder.is_dir() else []
-
-
-def _copy(source: Path, target: Path) -> None:
-    copy_missing(_precompiled(source), source, target)  # two files of 150 MB
 
 
 def _remove_unused(folder: Path, used: set[str]) -> None:

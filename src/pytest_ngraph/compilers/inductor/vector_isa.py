@@ -8,12 +8,10 @@ options, so that a kept one fits or is not found.
 from __future__ import annotations
 
 import tempfile
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from pytest_ngraph.compilers.inductor.caching import caching_in, copy_missing, kept_in
-from pytest_ngraph.errors import NgraphError
+from pytest_ngraph.compilers.inductor.caching import caching_in, keeping
 
 KEPT = "inductor-vector-isa"
 LOADED = ".load_ok"
@@ -29,17 +27,13 @@ def find_out() -> None:
     find = getattr(cpu_vec_isa, "valid_vec_isa_list", None)  # PyTorch may rename it: it is not public
     if find is None:
         return
-    with tempfile.TemporaryDirectory(prefix="ngraph-vector-isa-") as scratch, caching_in(Path(scratch)):
+    with tempfile.TemporaryDirectory(prefix="ngraph-vector-isa-") as scratch:
         folder = Path(scratch)
-        with suppress(NgraphError, OSError):  # a user without a home, or a full disk: they are compiled again
-            _copy(kept_in(KEPT), folder)
-        find()
-        with suppress(NgraphError, OSError):
-            _copy(folder, kept_in(KEPT))
+        with caching_in(folder), keeping(KEPT, folder, _loaded):
+            find()
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy the programs that have been loaded, each before the note that says so."""
-    notes = sorted(source.rglob(f"*{LOADED}"))
-    programs = [note.with_name(note.name.removesuffix(LOADED)) for note in notes]
-    copy_missing([*programs, *notes], source, target)
+def _loaded(folder: Path) -> list[Path]:
+    """Return the programs in a folder that have been loaded, and then the notes that say so."""
+    notes = sorted(folder.rglob(f"*{LOADED}"))
+    return [*(note.with_name(note.name.removesuffix(LOADED)) for note in notes), *notes]
