@@ -132,7 +132,8 @@ def install(folder: Path, *arguments: str) -> None:
 
 
 def copy_project(folder: Path) -> None:
-    """Copy the files of the project that git knows to where their tests run."""
+    """Copy the files of the project that git knows to where their tests run, instead of those of an earlier run."""
+    shutil.rmtree(folder / "root/project", ignore_errors=True)
     known = subprocess.run(["git", "ls-files", "-z"], cwd=PROJECT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, known.split("\0")):
         to = folder / "root/project" / name
@@ -145,6 +146,8 @@ def run(folder: Path, within: str, *arguments: str) -> str:
     root = folder / "root"
     (folder / "cpuinfo").write_text(CPUINFO)
     (root / "run.py").write_text(RUN)
+    result = root / "result.xml"
+    result.unlink(missing_ok=True)  # of an earlier run
     bound = [f"--bind={path}" for path in ("/proc", "/dev", "/sys", f"{folder / 'cpuinfo'}:/proc/cpuinfo")]
     python = (f"/usr/bin/python{PYTHON}", "/run.py", *arguments)
     subprocess.run(
@@ -159,7 +162,9 @@ def run(folder: Path, within: str, *arguments: str) -> str:
         check=False,
         preexec_fn=without_faccessat2,
     )
-    return (root / "result.xml").read_text()
+    if not result.exists():
+        sys.exit("pytest ended before it wrote its result. What it printed above says why.")
+    return result.read_text()
 
 
 def without_faccessat2() -> None:
