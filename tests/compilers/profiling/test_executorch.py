@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from explained import node
 
+from pytest_ngraph.compilers.profiling import executorch
 from pytest_ngraph.compilers.profiling.executorch import (
     Operation,
     ProfiledMethod,
@@ -18,6 +18,7 @@ from pytest_ngraph.compilers.profiling.executorch import (
     keep_operations,
     kept_operations,
     kernels,
+    ran,
 )
 from pytest_ngraph.compilers.profiling.matching import located
 
@@ -96,19 +97,40 @@ class Traced:
     def write_etdump_result_to_file(self, path: str) -> None:
         self.written, self._since = self._since, 0
 
-    def read(self, etdump_path: str) -> SimpleNamespace:
-        ran = SimpleNamespace(raw=[1.0] * self.written)
-        event = SimpleNamespace(name="Convolution (NHWC, F32) IGEMM", is_delegated_op=True, perf_data=ran)
-        return SimpleNamespace(event_blocks=[SimpleNamespace(name="Execute", events=[event])])
+    def read(self, dump: Path) -> dict[str, Any]:
+        return {"run_data": [run(traced("Convolution (NHWC, F32) IGEMM"))] * self.written}
+
+
+def run(*events: dict[str, Any], name: str = "Execute") -> dict[str, Any]:
+    return {"name": name, "events": list(events)}
+
+
+def traced(delegated: str = "", name: str = "", milliseconds: int = 1) -> dict[str, Any]:
+    """Return an event as flatc writes it, which leaves out text that is not set."""
+    names = {key: value for key, value in (("name", name), ("delegate_debug_id_str", delegated)) if value}
+    return {"profile_event": {"start_time": 5, "end_time": 5 + milliseconds * 1_000_000, **names}}
 
 
 def test_loading_and_the_first_call_are_not_in_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     module = Traced()
-    monkeypatch.setitem(sys.modules, "executorch.devtools", SimpleNamespace(Inspector=module.read))
+    monkeypatch.setattr(executorch, "as_json", module.read)
     method = ProfiledMethod(module, module.call, LOWERED, NODES)
     for _ in range(2):
         (kernel,) = method.profile(5)
         assert kernel.seconds == pytest.approx(1e-3, rel=1e-12)
+
+
+def test_kernels_of_all_calls_are_read_and_neither_what_calls_them_nor_what_is_allocated() -> None:
+    call = run(
+        traced("Convolution (NHWC, F32) IGEMM #1", milliseconds=2),
+        traced(name="DELEGATE_CALL", milliseconds=3),
+        traced(name="native_call_avg_pool2d.out", milliseconds=4),
+        {"allocation_event": {"allocator_id": 1, "allocation_size": 64}},
+        traced(name="Method::execute", milliseconds=9),
+    )
+    found = ran({"run_data": [run(traced(name="Program::load_method"), name="Default"), call, call]})
+    assert [name for name, _ in found] == ["Convolution (NHWC, F32) IGEMM #1", "native_call_avg_pool2d.out"]
+    assert [seconds for _, seconds in found] == pytest.approx([4e-3, 8e-3], rel=1e-12)
 
 
 def test_operations_of_partitions_stand_where_these_are_called(tmp_path: Path) -> None:

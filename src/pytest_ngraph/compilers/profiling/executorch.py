@@ -1,4 +1,6 @@
-"""Profile ExecuTorch by its event tracer, which writes an ETDump that ExecuTorch's `Inspector` reads.
+"""Profile ExecuTorch by its event tracer, which writes an ETDump: a FlatBuffer whose schema its package has.
+
+ExecuTorch's `Inspector` reads it too, after three seconds of imports. `flatc`, which is in the package, takes a moment.
 
 XNNPACK names its kernels by what they do, `Convolution (NHWC, F32) IGEMM #2`, and numbers them within a partition. They
 run in the order of the lowered program, whose operations say which of the exported program's they were made from.
@@ -8,9 +10,11 @@ Compiling keeps these, since lowering takes far longer than a profile.
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,19 +90,38 @@ class ProfiledMethod:
 
     def _traced(self) -> list[tuple[str, float]]:
         """Return the kernels since the last time, in the order in which they ran, with the seconds of all calls."""
-        from executorch.devtools import Inspector
-
         with tempfile.TemporaryDirectory(prefix="ngraph-profile-") as folder:
             file = Path(folder, "events.etdp")
             self._module.write_etdump_result_to_file(str(file))
-            blocks = Inspector(etdump_path=str(file)).event_blocks
-        return [
-            (event.name, sum(event.perf_data.raw) / 1e3)
-            for block in blocks
-            if block.name == "Execute"
-            for event in block.events
-            if event.is_delegated_op or event.name.startswith(NATIVE)
-        ]
+            return ran(as_json(file))
+
+
+def as_json(dump: Path) -> dict[str, Any]:
+    """Return what is in an ETDump, by the names of its schema."""
+    from executorch import version
+
+    package = Path(version.__file__).parent
+    schema = package / "devtools" / "etdump" / "etdump_schema_flatcc.fbs"
+    within = package / "data" / "bin" / "flatc"
+    flatc = str(within) if within.exists() else os.environ.get("FLATC_EXECUTABLE", "flatc")  # as ExecuTorch finds it
+    how = ("--json", "--strict-json", "--defaults-json", "--raw-binary", "--size-prefixed")
+    subprocess.run([flatc, *how, "-o", str(dump.parent), str(schema), "--", str(dump)], check=True)
+    found: dict[str, Any] = json.loads(dump.with_suffix(".json").read_bytes())
+    return found
+
+
+def ran(dump: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Return the kernels of an ETDump in the order in which they ran, with the seconds of all its calls."""
+    calls = [list(_kernels(run)) for run in dump["run_data"] if run["name"] == "Execute"]
+    return [(kernel[0][0], sum(seconds for _, seconds in kernel)) for kernel in zip(*calls, strict=True)]
+
+
+def _kernels(run: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for each in run.get("events", ()):
+        event = each.get("profile_event") or {}
+        name = event.get("delegate_debug_id_str") or event.get("name", "")
+        if "delegate_debug_id_str" in event or name.startswith(NATIVE):
+            yield name, (event["end_time"] - event["start_time"]) / 1e9
 
 
 def in_order(names: Sequence[str], operations: Sequence[Operation]) -> dict[str, Known]:
