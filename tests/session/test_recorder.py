@@ -72,6 +72,7 @@ def test_a_resumed_run_is_whole_once_all_that_it_planned_is_covered(
 def test_a_session_keeps_the_rows_of_a_long_run_for_reports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gains: int, kept_so_far: list[int]
 ) -> None:
+    pytest.importorskip("altair")
     kept = pytest.importorskip("pytest_ngraph.report.study.kept")
     for module in (outlining, journal):
         monkeypatch.setattr(module, "WORTH_KEEPING", 2)

@@ -258,7 +258,7 @@ def kept_records(draw: st.DrawFn) -> Record:
     )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     made=st.lists(kept_records(), max_size=6),
     crashed=st.integers(0, 3),

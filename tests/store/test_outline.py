@@ -91,7 +91,7 @@ def test_it_is_as_the_run(written: Path) -> None:
         assert_is_as_read(outline_of(written), written)
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_it_goes_on_where_it_was_kept(written: Path, data: st.DataObject) -> None:
     """The journal may have been cut anywhere, also within a line, and may be damaged."""

@@ -10,7 +10,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, ClassVar, NamedTuple
 
@@ -19,7 +19,7 @@ import pytest
 from pytest_ngraph.against.revision import collecting
 from pytest_ngraph.artifact import Target
 from pytest_ngraph.bench.processes import worker_variables
-from pytest_ngraph.bench.processes.forked import ForkedProcess, ForkServer
+from pytest_ngraph.bench.processes.forked import ForkedProcess, ForkServer, Refused
 from pytest_ngraph.bench.processes.home import OWN_HOME, Home
 from pytest_ngraph.bench.processes.process import WorkerProcess
 from pytest_ngraph.bench.processes.workers import EXPORTERS, Workers
@@ -115,7 +115,9 @@ class TorchServer:
             place = self._in_place(home)
             if target.kind == "cpu" and place.python == OWN_HOME.python:
                 server = server or of(target.cores, self._temporary, place, bound=role not in EXPORTERS)
-            return start(self, role, target, home, ahead=ahead, server=server)  # type: ignore[arg-type]
+            with suppress(Refused):  # an emulator has threads of its own
+                return start(self, role, target, home, ahead=ahead, server=server)  # type: ignore[arg-type]
+            return start(self, role, target, home, ahead=ahead)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Workers, "_start", forked)

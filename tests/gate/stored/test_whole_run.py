@@ -110,7 +110,7 @@ def exact(numbers: float | Sequence[float]) -> Floats:
     return np.where(found > BEYOND, np.log(np.maximum(found, 1.0)), found)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 10**6),
     runs=st.integers(1, 5),

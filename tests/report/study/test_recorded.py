@@ -79,7 +79,7 @@ def assert_same(one: Study, other: Study) -> None:
         assert getattr(one, name) == getattr(other, name)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(written=st.lists(journals(), min_size=1, max_size=3), at_once=st.integers(1, 5))
 def test_outlines_show_what_all_records_show(
     tmp_path_factory: pytest.TempPathFactory, written: list[bytes], at_once: int
