@@ -31,8 +31,6 @@ from pytest_ngraph.system.files import compiled_folder
 BRIEFLY = ("--batch-size=1", "--ngraph-budget=0.3")
 PAGE = markdown_output.ROOT / "docs" / "explain.md"
 SECTION = "coverage of explanations"
-COMPILED_AGAIN = ("inductor", "tensorrt", "tensorrt_rtx")
-"""Compilers that are profiled by what they compile once more."""
 
 
 class Explained(NamedTuple):
@@ -40,22 +38,30 @@ class Explained(NamedTuple):
 
     Attributes:
         seconds: that it took once the model was compiled and verified.
-        again_s: seconds that compiling took when it was measured, where explaining compiles once more; else None.
+        again_s: how many of them went into compiling once more, for compilers that are profiled by that; else 0.
     """
 
     explanation: Explanation
     seconds: float
-    again_s: float | None
+    again_s: float
 
 
 class Prepared(Silent):
-    """Notes when a model is ready to be profiled."""
+    """Notes when a model is ready to be profiled, and from when to when it is compiled once more for that."""
 
     def __init__(self) -> None:
         self.at = 0.0
+        self._again: list[float] = []
 
     def phase(self, case: Case, phase: Phase) -> None:
-        self.at = time.perf_counter()
+        self.at, self._again = time.perf_counter(), []
+
+    def doing(self, case: Case, text: str) -> None:
+        self._again.append(time.perf_counter())
+
+    @property
+    def again_s(self) -> float:
+        return self._again[-1] - self._again[0] if self._again else 0.0
 
 
 def explained(record: Record) -> Explained | str:
@@ -68,8 +74,7 @@ def explained(record: Record) -> Explained | str:
     except NgraphError as error:
         return str(error)
     explanation = explain([profile])
-    again_s = record.total_compile_s if record.case.compiler_name in COMPILED_AGAIN else None
-    return Explained(explanation, time.perf_counter() - prepared.at, again_s)
+    return Explained(explanation, time.perf_counter() - prepared.at, prepared.again_s)
 
 
 def report(found: Mapping[str, Mapping[str, Explained | str]]) -> str:
@@ -108,7 +113,7 @@ def report(found: Mapping[str, Mapping[str, Explained | str]]) -> str:
         grid("coverage", 100),
         f"Of the profiled time, in modules and layout changes:{f' {mapped.pop()}, everywhere.' if is_same else ''}",
         "" if is_same else grid("mapped", 100),
-        "Seconds of explaining, once the model is compiled and verified (what compiling took, where it is done again):",
+        "Seconds of explaining, once the model is compiled and verified (of these, compiling it once more):",
         grid("seconds", unit=" s"),
         "\n".join(absences),
     ]

@@ -13,6 +13,7 @@ from pytest_ngraph import compilers
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import profiling
 from pytest_ngraph.compilers.profiling.nodes import nodes
+from pytest_ngraph.compilers.progress import reporting_to
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.explain.places import place
 
@@ -36,8 +37,10 @@ def test_kernels_are_led_back_to_modules(name: str, exported: Export, compiled: 
     require(name)
     artifact, compiler = exported(CONV), compilers.resolve(name)
     folder = compiled(replace(CONV, compiler=name))
-    with closing(profiling.instrument(name, compiler, artifact, CPU, folder)) as model:
+    reports: list[str] = []
+    with reporting_to(reports.append), closing(profiling.instrument(name, compiler, artifact, CPU, folder)) as model:
         kernels = model.profile(3)
+    assert reports == (["compiling once more, to profile it", "profiling what was compiled"] * (name == "inductor"))
     assert len({kernel.name for kernel in kernels}) == len(kernels)
     assert all(kernel.seconds >= 0 for kernel in kernels)
     operations = nodes(artifact)

@@ -21,6 +21,7 @@ from pytest_ngraph.compilers import tensorrt
 from pytest_ngraph.compilers.onnx_export import origins_of, write_onnx
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.tensorrt import ProfiledPlan, profiler
+from pytest_ngraph.compilers.progress import reporting_to
 from pytest_ngraph.compilers.tensorrt import BINDINGS, ONNX, TensorRt, TensorRtRtx
 from pytest_ngraph.compilers.tensorrt.library import Library, library
 from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
@@ -207,7 +208,10 @@ def test_a_plan_is_built_again_in_detail_from_the_file_of_the_measured_one(
     monkeypatch.setattr(tensorrt, "_gpu", lambda lib: "a GPU")
     monkeypatch.setattr(tensorrt, "_inputs", lambda artifact, bindings: bindings["inputs"])
     monkeypatch.setattr(tensorrt.timing_cache, "restore", restore)
-    profiled = compiler.instrument(artifact, GPU, tmp_path)
+    reports: list[str] = []
+    with reporting_to(reports.append):
+        profiled = compiler.instrument(artifact, GPU, tmp_path)
+    assert reports == ["compiling once more, to profile it", "profiling what was compiled"]
     assert loaded == [(b"a plan", ["x"], ["y"], False)]
     assert Build.made[-1].file == tmp_path / ONNX
     assert len(restored) == isinstance(compiler, TensorRt)

@@ -47,6 +47,7 @@ def explaining(
 def _ask(preparer: Preparer, case: Case, target: Target, do: str, /, **arguments: Any) -> dict[str, Any]:
     def ask() -> dict[str, Any]:
         worker = preparer.workers.resident(case.compiler, target)
-        return worker.request(do, timeout_s=preparer.settings.timeout_s, phase="measure", **arguments)
+        doing, timeout_s = partial(preparer.progress.doing, case), preparer.settings.timeout_s
+        return worker.request(do, timeout_s=timeout_s, phase="measure", on_progress=doing, **arguments)
 
     return answer(case, "profiled", ask)

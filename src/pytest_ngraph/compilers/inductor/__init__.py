@@ -14,7 +14,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -177,8 +176,11 @@ class Inductor:
         """Return the package, compiled once more. Raise `Unsupported` for what has none."""
         if not self._is_ahead_of_time(artifact, target):
             raise Unsupported("inductor can be profiled where it compiles ahead of time, and here it does not")
-        options = profiling.options() | ({"freezing": False} if unfrozen(compiled) else {})
-        write = partial(self._package, program.load(artifact), target, **options)
+
+        def write(path: Path) -> None:
+            options = profiling.options() | ({"freezing": False} if unfrozen(compiled) else {})
+            self._package(program.load(artifact), target, path, **options)
+
         return profiling.ProfiledPackage(write, package.run, artifact)
 
     def _why_not_ahead(self, artifact: Artifact, target: Target) -> str:

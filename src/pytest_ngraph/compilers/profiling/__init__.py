@@ -8,9 +8,11 @@ does not name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from pytest_ngraph.compilers.progress import report
 from pytest_ngraph.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -34,6 +36,14 @@ class ProfiledModel(Protocol):
     def close(self) -> None:
         """Free what is held. Called once."""
         ...
+
+
+@contextmanager
+def compiling_again() -> Iterator[None]:
+    """Report that this block compiles once more, because what was timed cannot be profiled, and that it ends."""
+    report("compiling once more, to profile it")
+    yield
+    report("profiling what was compiled")
 
 
 def instrument(name: str, compiler: Compiler, artifact: Artifact, target: Target, compiled: Path) -> ProfiledModel:

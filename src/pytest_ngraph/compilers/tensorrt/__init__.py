@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program
 from pytest_ngraph.compilers.onnx_export import origins_of, real, write_onnx
-from pytest_ngraph.compilers.profiling import ProfiledModel
+from pytest_ngraph.compilers.profiling import ProfiledModel, compiling_again
 from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.tensorrt import ProfiledPlan
 from pytest_ngraph.compilers.serving import Serving
@@ -199,7 +199,9 @@ def _instrument(lib: Library, network: Network, artifact: Artifact, compiled: Pa
     import onnx
 
     bindings = json.loads((compiled / BINDINGS).read_text())
-    plan, inputs = bytes(network.build(detailed=True)), _inputs(artifact, bindings)
+    with compiling_again():
+        plan = bytes(network.build(detailed=True))
+    inputs = _inputs(artifact, bindings)
     model = TensorRtModel(lib, plan, inputs, bindings["outputs"], graph=False, facts={})
     graph = onnx.load(_known_onnx(artifact, compiled), load_external_data=False).graph
     return ProfiledPlan(lib, model, origins_of(graph, noted=artifact.onnx is None), nodes(artifact))
