@@ -68,7 +68,8 @@ def check(
         limits: number of comparisons of the whole run, if there are more than these.
     """
     by_name: dict[str, list[Metric]] = defaultdict(list)
-    for metric in (metrics if case is None else metrics.by_case.get(case, {}).values()) if thresholds else ():
+    checked = metrics if case is None else Metrics({case: metrics.by_case.get(case, {})})
+    for metric in checked.named({threshold.metric for threshold in thresholds}):
         if not metric.by_definition:
             by_name[metric.name].append(metric)
     selected = {threshold: _selected(threshold, by_name) for threshold in thresholds}

@@ -129,7 +129,8 @@ class MetricGate:
         self._ledger.settle()
 
     def _observe(self, metrics: Metrics) -> None:
-        self._values = {(each.name, each.scope): each.estimate.value for each in metrics if each.estimate}
+        judged = metrics.named({"throughput", *(each.threshold.metric for each in self._gated)})
+        self._values = {(each.name, each.scope): each.estimate.value for each in judged if each.estimate}
         self._inversions = metrics.inversions
 
     def _enter(self, ready: Iterable[Gated]) -> None:

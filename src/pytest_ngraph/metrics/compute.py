@@ -10,6 +10,7 @@ from pytest_ngraph.case import Case
 from pytest_ngraph.errors import UsageError
 from pytest_ngraph.metrics.axes import axes_of
 from pytest_ngraph.metrics.between import IN_GENERAL, Between
+from pytest_ngraph.metrics.by_case import ByCase
 from pytest_ngraph.metrics.cases import case_columns
 from pytest_ngraph.metrics.cells import Cells
 from pytest_ngraph.metrics.column import Column
@@ -61,18 +62,13 @@ def compute(records: Sequence[Record], extra: Iterable[Metric] = (), between: Be
         UsageError: one of `extra` is not a valid metric, or has the name of a built-in one.
     """
     columns = columns_of(Cells.of(records), between)
-    by_case = {
-        case: {name: column.metric(name, row, case) for name, column in columns.by_name.items()}
-        for row, case in enumerate(columns.cells.cases)
-    }
+    sessions = dict(zip(columns.cells.cases, columns.cells.sessions, strict=True))
+    own: list[Metric] = []
     wider = [*columns.wider]
     for metric in extra:
         _check_own(metric)
-        if metric.case in by_case:
-            by_case[metric.case][metric.name] = metric
-        else:
-            wider.append(metric)
-    sessions = dict(zip(columns.cells.cases, columns.cells.sessions, strict=True))
+        (own if metric.case in sessions else wider).append(metric)
+    by_case = ByCase(columns.cells.cases, columns.by_name, own)
     return Metrics(by_case, tuple(wider), columns.inversions, between, sessions)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pytest_ngraph.case import Case, Objective, Precision, Scalar, Shape, labelled, size_parts
@@ -146,6 +146,12 @@ class Metrics:
     def sessions_of(self, cases: Iterable[Case]) -> list[str]:
         """Return in which session each of these cases was measured."""
         return [self.sessions.get(case, "") for case in cases]
+
+    def named(self, names: Container[str]) -> Iterator[Metric]:
+        """Return the metrics of these names, of cases first."""
+        for own in self.by_case.values():
+            yield from (own[name] for name in own if name in names)
+        yield from (metric for metric in self.wider if metric.name in names)
 
     def __iter__(self) -> Iterator[Metric]:
         for own in self.by_case.values():

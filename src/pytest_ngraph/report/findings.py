@@ -123,7 +123,8 @@ def _inversion(inversion: Inversion) -> str:
 
 
 def _own(metrics: Metrics) -> Iterator[str]:
-    return (f"{m.scope.id}: {m.name} {in_words(m)}" for m in metrics if m.name not in DEFINITIONS)
+    names = {name for own in metrics.by_case.values() for name in own} | {m.name for m in metrics.wider}
+    return (f"{m.scope.id}: {m.name} {in_words(m)}" for m in metrics.named(names - DEFINITIONS.keys()))
 
 
 def _absent(metrics: Metrics) -> Iterator[str]:
