@@ -182,6 +182,38 @@ class Artifact:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """An operation of the exported program, or of the ONNX file.
+
+    Attributes:
+        name: its name there, `conv2d_4`.
+        operator: what it does, `conv2d`.
+        module: path of the module that it belongs to, `layer1.0.conv1`; empty for the network itself.
+        type: element type of its result, `float32`; empty for results other than one tensor.
+        shape: shape of its result.
+        attributes: its arguments that are not tensors, as text: `[2, 2], [1, 1]`.
+        inputs: names of the nodes that it reads.
+    """
+
+    name: str
+    operator: str
+    module: str = ""
+    type: str = ""
+    shape: tuple[int | str, ...] = ()
+    attributes: str = ""
+    inputs: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the node as JSON-ready data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Node:
+        """Return the node that `to_dict` wrote."""
+        return cls(**data | {name: tuple(data[name]) for name in ("shape", "inputs")})
+
+
 def save_arrays(path: Path, arrays: list[Array]) -> str:
     """Write arrays so that `Artifact` reads them back in order. Return the SHA-256 of types, shapes and values."""
     import numpy as np

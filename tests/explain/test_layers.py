@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from explained import node
 
-from pytest_ngraph.compilers.profiling import nodes as profiled
 from pytest_ngraph.explain.layers import Layer, layer_of, layers
 from pytest_ngraph.workloads import layer as workload
+from pytest_ngraph.workloads.nodes import of_onnx
 
 Shape = tuple[int | str, ...]
 ON = node("before", shape=(1, 66, 8, 8))
@@ -110,7 +110,7 @@ def test_each_layer_of_a_file_is_built_with_the_same_result(tmp_path: Path) -> N
         torch.nn.Linear(12 * 8 * 8, 20),
     ).eval()
     torch.onnx.export(net, (torch.randn(2, 3, 8, 8),), tmp_path / "net.onnx", dynamo=True, verbose=False)
-    nodes = {each.name: each for each in profiled.of_onnx(tmp_path / "net.onnx")}
+    nodes = {each.name: each for each in of_onnx(tmp_path / "net.onnx")}
     found = list(layers(nodes).values())
     assert [each.kind for each in found] == ["conv2d", "conv_transpose2d", "linear"]  # the first reads the input
     for each, shape in zip(found, [(2, 10, 4, 4), (2, 12, 8, 8), (2, 20)], strict=True):

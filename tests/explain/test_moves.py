@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pytest
 from explained import kernel, node, profile
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.explain import moves
 from pytest_ngraph.explain.explanation import explain
-from pytest_ngraph.explain.profile import Node, Profile
+from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.gate.parts import surely_differing
 from pytest_ngraph.gate.why import why
 from pytest_ngraph.stats import Estimate

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from explained import KERNELS, NODES, explained, kernel, node, profile
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.explain.explanation import explain
-from pytest_ngraph.explain.profile import Kernel, Node
+from pytest_ngraph.explain.profile import Kernel
 from pytest_ngraph.gate.why import why
 from pytest_ngraph.stats import Estimate
 

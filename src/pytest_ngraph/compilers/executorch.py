@@ -15,12 +15,12 @@ from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.compilers import CompiledModel, program, refuse_precision, threads
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import executorch as profiling
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import executorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system.affinity import threads_of_this_process
 from pytest_ngraph.wording import first_line
+from pytest_ngraph.workloads.nodes import nodes
 from pytest_ngraph.workloads.tensors import flatten
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from pytest_ngraph.case import Objective
 from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import pytorch as profiling
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.workloads import Built
+from pytest_ngraph.workloads.nodes import nodes
 
 if TYPE_CHECKING:
     from pytest_ngraph.compilers.onnxruntime import OnnxRuntime

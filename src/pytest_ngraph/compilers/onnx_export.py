@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.artifact import Artifact, Target
 from pytest_ngraph.compilers import program, pytorch
 from pytest_ngraph.compilers.conversion import converting
-from pytest_ngraph.compilers.profiling.nodes import SCOPES, source
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.wording import first_line
+from pytest_ngraph.workloads.nodes import SCOPES, source
 
 if TYPE_CHECKING:
     import torch

@@ -14,7 +14,6 @@ from pytest_ngraph.compilers import CompiledModel, kinds, program, pytorch
 from pytest_ngraph.compilers.conversion import converting
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import pytorch as profiling
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.torchscript import ProfiledScript
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import pytorch as serving
@@ -23,6 +22,7 @@ from pytest_ngraph.wording import first_line
 from pytest_ngraph.workloads import Built
 from pytest_ngraph.workloads.copies import copied
 from pytest_ngraph.workloads.flat import flattened
+from pytest_ngraph.workloads.nodes import nodes
 
 if TYPE_CHECKING:
     import torch

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.explain.places import lowest
-from pytest_ngraph.explain.profile import PYTHON, SILENT, Kernel, Node, Profile
+from pytest_ngraph.explain.profile import PYTHON, SILENT, Kernel, Profile
 
 MOST_OPERATORS = 5
 """Operators that a label names."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from pytest_ngraph.explain.profile import Node
+from pytest_ngraph.artifact import Node
 
 
 class Change(NamedTuple):

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.explain.fusions import label, times
 from pytest_ngraph.explain.places import paths_of
-from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
+from pytest_ngraph.explain.profile import Block, Kernel, Profile
 from pytest_ngraph.wording import Numbered, significant
 
 DIGITS = 4

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.case import Scalar
-from pytest_ngraph.explain.profile import Node
 
 LINEAR = "linear"
 STEP = 16

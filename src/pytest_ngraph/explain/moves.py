@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.explain.places import is_within, parts
-from pytest_ngraph.explain.profile import Node, Profile
+from pytest_ngraph.explain.profile import Profile
 from pytest_ngraph.stats import Floats
 
 SAME = 1.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from pytest_ngraph.explain.profile import Group, Kernel, Node
+from pytest_ngraph.artifact import Node
+from pytest_ngraph.explain.profile import Group, Kernel
 
 MAIN = ("conv", "linear", "gemm", "matmul", "mm", "addmm", "bmm", "baddbmm", "einsum", "scaled_dot", "attention")
 """Names of the operators that take nearly all the time of a kernel in which others are fused to them."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.explain.graphs import GraphDifference
 from pytest_ngraph.explain.places import lowest, main_of
-from pytest_ngraph.explain.profile import Kernel, Node, Profile
+from pytest_ngraph.explain.profile import Kernel, Profile
 
 
 def split_off(profiles: Sequence[Profile], graph: GraphDifference) -> list[dict[str, str]]:

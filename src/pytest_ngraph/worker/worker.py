@@ -19,7 +19,6 @@ from pytest_ngraph.clock import WallStopwatch
 from pytest_ngraph.comparison import BASE, HEAD
 from pytest_ngraph.compilers import CompiledModel, InHostTime, profiling, resolve
 from pytest_ngraph.compilers.profiling import ProfiledModel
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.machine import compiler_code, source_files
 from pytest_ngraph.machine.imported_files import imported_files
 from pytest_ngraph.record import Phase
@@ -35,6 +34,7 @@ from pytest_ngraph.worker.score import score
 from pytest_ngraph.worker.usage import with_usage
 from pytest_ngraph.workloads import modules_of, torch_settings
 from pytest_ngraph.workloads.export import export
+from pytest_ngraph.workloads.nodes import nodes
 
 Answer = dict[str, Any]
 

@@ -18,7 +18,8 @@ from pytest_ngraph.workloads.copies import copied
 from pytest_ngraph.workloads.counts import count
 from pytest_ngraph.workloads.eager import eager_outputs
 from pytest_ngraph.workloads.empty_tensors import drop_empty
-from pytest_ngraph.workloads.flat import flattened, is_flat
+from pytest_ngraph.workloads.flat import FLATTENED, flattened, is_flat
+from pytest_ngraph.workloads.nodes import note
 from pytest_ngraph.workloads.operators import homes
 from pytest_ngraph.workloads.own_types import is_quantized, plain, precisions, unpacked, with_halves_of
 from pytest_ngraph.workloads.structure import leaves, with_tensors
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from pytest_ngraph.case import Case
 
 
-FLATTENED = "module."
-"""What precedes the names of parameters in a program whose inputs and outputs were made flat."""
 IN_LIST = re.compile(r"\[\d+\](?=.)")
 """Which part of a list or tuple something belongs to, in the path of an output: `output[0]['boxes']`."""
 BRANCHES = ("cond", "while_loop")
@@ -106,6 +105,7 @@ def export_module(case: Case, built: Built, folder: Path) -> Artifact:
             data_dependent=_not_of_samples(artifact.output_names, outputs.arrays, case.batch_size),
             digest=_digest_of_module(lowered.module),
         )
+    note(program, folder)
     unused = _unused_parameters(program)
     prefix = "" if without_wrapper else FLATTENED
     used = tuple(name for name in near_zero if prefix + name not in unused)

@@ -10,6 +10,9 @@ from pytest_ngraph.workloads.structure import tensors_in
 if TYPE_CHECKING:
     import torch
 
+FLATTENED = "module."
+"""What precedes the names of parameters in a program whose inputs and outputs were made flat."""
+
 
 def is_flat(built: Built, outputs: object) -> bool:
     """Return whether every compiler takes arguments and returns outputs of this form."""

@@ -12,10 +12,10 @@ from compiled import CPU, THROUGHPUT, Compile, Export, require
 from pytest_ngraph import compilers
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import profiling
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.progress import reporting_to
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.explain.places import place
+from pytest_ngraph.workloads.nodes import nodes
 
 CONV = Case(workload="conv", compiler="identity", batch_size=1, depth=2, width=16)
 

@@ -15,10 +15,10 @@ from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import profiling
 from pytest_ngraph.compilers.identity import Identity
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.explain.fusions import compare
 from pytest_ngraph.explain.places import place
 from pytest_ngraph.explain.profile import PYTHON, Block, Kernel, Profile
+from pytest_ngraph.workloads.nodes import nodes
 
 
 def case(function: str, module: str = "nets_in_parts") -> Case:

@@ -19,7 +19,6 @@ from pytest_ngraph.artifact import Array, Artifact, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.compilers import tensorrt
 from pytest_ngraph.compilers.onnx_export import origins_of, write_onnx
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.tensorrt import ProfiledPlan, profiler
 from pytest_ngraph.compilers.progress import reporting_to
 from pytest_ngraph.compilers.tensorrt import BINDINGS, ONNX, TensorRt, TensorRtRtx
@@ -27,6 +26,7 @@ from pytest_ngraph.compilers.tensorrt.library import Library, library
 from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
 from pytest_ngraph.explain.profile import Kernel
+from pytest_ngraph.workloads.nodes import nodes
 
 CONV = Case(workload="conv", compiler="tensorrt", batch_size=1, depth=2, width=8)
 GPU = Target(kind="cuda")

@@ -7,10 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from pytest_ngraph.artifact import Node
 from pytest_ngraph.bench.bench import Bench
 from pytest_ngraph.case import Case
 from pytest_ngraph.explain.explanation import explain
-from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
+from pytest_ngraph.explain.profile import Block, Kernel, Profile
 from pytest_ngraph.machine.devices import BUILT_IN
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.store import Journal

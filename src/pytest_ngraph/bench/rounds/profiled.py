@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from pytest_ngraph.artifact import Artifact, Target
+from pytest_ngraph.artifact import Artifact, Node, Target
 from pytest_ngraph.case import Case
 from pytest_ngraph.clock import Clock
-from pytest_ngraph.explain.profile import Block, Kernel, Node, Profile
+from pytest_ngraph.explain.profile import Block, Kernel, Profile
 from pytest_ngraph.stats import FEWEST_ROUNDS
 from pytest_ngraph.worker.measure import iterations_per_round
 

@@ -30,12 +30,12 @@ from pytest_ngraph.compilers.onnxruntime.session import OnnxSessionModel
 from pytest_ngraph.compilers.onnxruntime.values import OnnxValuesModel
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import onnxruntime as profiling
-from pytest_ngraph.compilers.profiling.nodes import nodes, of_onnx
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import onnxruntime as serving
 from pytest_ngraph.errors import Unsupported
 from pytest_ngraph.system import onnx_distributions
 from pytest_ngraph.system.files import user_folder
+from pytest_ngraph.workloads.nodes import nodes, of_onnx
 from pytest_ngraph.workloads.onnx import custom_operators
 from pytest_ngraph.workloads.onnx import values as onnx_values
 

@@ -20,10 +20,10 @@ from pytest_ngraph.compilers.openvino.conversion import convert, names_beside
 from pytest_ngraph.compilers.openvino.model import OpenVinoModel, OpenVinoQueue, share
 from pytest_ngraph.compilers.profiling import ProfiledModel
 from pytest_ngraph.compilers.profiling import openvino as profiling
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import openvino as serving
 from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.workloads.nodes import nodes
 
 Device = Literal["kind", "CPU", "GPU", "GPU.0", "GPU.1", "GPU.2", "GPU.3", "NPU", "AUTO"]
 FILE = "model.xml"

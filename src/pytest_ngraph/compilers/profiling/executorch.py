@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_ngraph.compilers.profiling.matching import Known, aligned, located
-from pytest_ngraph.compilers.profiling.nodes import source
 from pytest_ngraph.explain.profile import Kernel
+from pytest_ngraph.workloads.nodes import source
 
 if TYPE_CHECKING:
-    from pytest_ngraph.explain.profile import Node
+    from pytest_ngraph.artifact import Node
 
 OPERATIONS = "operations.json"
 NATIVE = "native_call_"

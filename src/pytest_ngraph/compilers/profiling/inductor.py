@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from pytest_ngraph.compilers import program
 from pytest_ngraph.compilers.profiling import compiling_again
 from pytest_ngraph.compilers.profiling.matching import Known, aligned, located
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.pytorch import recorded_calls
 from pytest_ngraph.explain.profile import Kernel
+from pytest_ngraph.workloads.nodes import nodes
 
 if TYPE_CHECKING:
     from pytest_ngraph.artifact import Artifact

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_ngraph.explain.profile import SILENT, Kernel, Node
+from pytest_ngraph.artifact import Node
+from pytest_ngraph.explain.profile import SILENT, Kernel
 
 TRAILING = frozenset(
     (

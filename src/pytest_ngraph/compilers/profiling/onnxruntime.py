@@ -21,7 +21,7 @@ from pytest_ngraph.explain.profile import Kernel
 if TYPE_CHECKING:
     import torch
 
-    from pytest_ngraph.explain.profile import Node
+    from pytest_ngraph.artifact import Node
 
 OPTIMIZED = "optimized.onnx"
 LAYOUT = {"ReorderInput", "ReorderOutput", "Transpose", "Reshape", "Cast", "Identity", "MemcpyToHost", "MemcpyFromHost"}

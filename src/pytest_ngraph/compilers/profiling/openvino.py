@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_ngraph.compilers.profiling.matching import Known, located
-from pytest_ngraph.compilers.profiling.nodes import source
 from pytest_ngraph.explain.profile import Kernel
+from pytest_ngraph.workloads.nodes import source
 
 if TYPE_CHECKING:
     import torch
 
-    from pytest_ngraph.artifact import Artifact
-    from pytest_ngraph.explain.profile import Node
+    from pytest_ngraph.artifact import Artifact, Node
 
 LAYOUT = ("Reorder", "Convert")
 """Kinds of kernels that change no values. OpenVINO adds them, where they list no node."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_ngraph.compilers.profiling.nodes import without_wrapper
 from pytest_ngraph.explain.profile import PYTHON, Kernel
+from pytest_ngraph.workloads.nodes import without_wrapper
 
 if TYPE_CHECKING:
-    from pytest_ngraph.artifact import Kind
+    from pytest_ngraph.artifact import Kind, Node
     from pytest_ngraph.compilers.profiling.timeline import Span
-    from pytest_ngraph.explain.profile import Node
 
 MODULE, NODE = "ngraph module ", "ngraph node "
 """What the names of our spans around modules and nodes begin with."""

@@ -17,8 +17,8 @@ from pytest_ngraph.explain.places import is_within
 if TYPE_CHECKING:
     import torch
 
-    from pytest_ngraph.artifact import Kind, Target
-    from pytest_ngraph.explain.profile import Kernel, Node
+    from pytest_ngraph.artifact import Kind, Node, Target
+    from pytest_ngraph.explain.profile import Kernel
 
 CALL = "ngraph call"
 """The name of our span around a call."""

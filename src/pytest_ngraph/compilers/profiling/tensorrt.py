@@ -16,9 +16,9 @@ from pytest_ngraph.compilers.profiling.matching import Known, located
 from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
+    from pytest_ngraph.artifact import Node
     from pytest_ngraph.compilers.tensorrt.library import Library
     from pytest_ngraph.compilers.tensorrt.model import TensorRtModel
-    from pytest_ngraph.explain.profile import Node
 
 ORIGINS = re.compile(r"\[ONNX Layer: ([^\]]+)\]")
 """How the inspector names the nodes of the file that went into a layer."""

@@ -19,8 +19,7 @@ from pytest_ngraph.explain.profile import Kernel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pytest_ngraph.artifact import Kind
-    from pytest_ngraph.explain.profile import Node
+    from pytest_ngraph.artifact import Kind, Node
 
 PARAMETER = re.compile(r"^(?:self\.)?(?P<module>[\w.]*?)\.(?:weight|bias)\b|^(?:self\.)?(?P<fused>[\w.]*?)\.weight_")
 SAME = {

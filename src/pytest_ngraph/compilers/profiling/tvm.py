@@ -15,7 +15,7 @@ from pytest_ngraph.compilers.profiling.matching import Known, aligned, begins_ke
 from pytest_ngraph.explain.profile import Kernel
 
 if TYPE_CHECKING:
-    from pytest_ngraph.explain.profile import Node
+    from pytest_ngraph.artifact import Node
 
 BUILT_IN = "vm.builtin."
 """Prefix of what the machine does by itself: allocating, checking shapes."""

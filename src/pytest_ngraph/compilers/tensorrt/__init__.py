@@ -18,7 +18,6 @@ from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, program
 from pytest_ngraph.compilers.onnx_export import origins_of, real, write_onnx
 from pytest_ngraph.compilers.profiling import ProfiledModel, compiling_again
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.profiling.tensorrt import ProfiledPlan
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import tensorrt as serving
@@ -27,6 +26,7 @@ from pytest_ngraph.compilers.tensorrt.library import Library, library
 from pytest_ngraph.compilers.tensorrt.model import ELEMENT_TYPES, Buffers, TensorRtModel
 from pytest_ngraph.compilers.tensorrt.network import Network
 from pytest_ngraph.errors import NgraphError, Unsupported
+from pytest_ngraph.workloads.nodes import nodes
 
 Level = Literal[0, 1, 2, 3, 4, 5]
 Capability = Literal["any", "current", "75", "80", "86", "89", "120", "121"]

@@ -18,11 +18,11 @@ from typing import Any, ClassVar, Literal
 from pytest_ngraph.artifact import Artifact, Kind, Target
 from pytest_ngraph.compilers import CompiledModel, kinds, program, refuse_precision, threads
 from pytest_ngraph.compilers.profiling import ProfiledModel
-from pytest_ngraph.compilers.profiling.nodes import nodes
 from pytest_ngraph.compilers.serving import Serving
 from pytest_ngraph.compilers.serving import tvm as serving
 from pytest_ngraph.errors import Unsupported, UsageError
 from pytest_ngraph.wording import first_line
+from pytest_ngraph.workloads.nodes import nodes
 
 LIBRARY = "model.so"
 FACTS = "facts.json"

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from pytest_ngraph.artifact import Array, Target
-    from pytest_ngraph.explain.profile import Node
+    from pytest_ngraph.artifact import Array, Node, Target
 
 ALIGNMENT_BYTES = 64
 

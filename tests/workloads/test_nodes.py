@@ -1,23 +1,18 @@
-"""The operations of an ONNX file, with the modules that they belong to."""
+"""The operations of a program and of an ONNX file, with the modules that they belong to."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import onnx
 import pytest
-from compiled import CPU, Export, require
 from onnx import helper
-from onnx_models import model, value, weights
 
-from pytest_ngraph import compilers
 from pytest_ngraph.artifact import Artifact
 from pytest_ngraph.case import Case
-from pytest_ngraph.compilers import profiling
-from pytest_ngraph.compilers.profiling.nodes import SCOPES, nodes, of_onnx
+from pytest_ngraph.compilers import program
 from pytest_ngraph.workloads.export import export
+from pytest_ngraph.workloads.nodes import SCOPES, nodes, of_onnx
 
 FLOAT = onnx.TensorProto.FLOAT
 
@@ -75,53 +70,8 @@ def test_a_traced_module_is_not_in_its_wrapper(tmp_path: Path) -> None:
     assert [node.module for node in of_onnx(tmp_path / "net.onnx", traced=True)] == ["backbone.0", "", ""]
 
 
-@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "tvm", "identity"])
-def test_kernels_of_a_file_without_names_are_told_apart(compiler: str, exported: Export, tmp_path: Path) -> None:
-    fused = ["conv1", "relu1"]
-    apart = {frozenset(fused)} if compiler != "identity" else {frozenset([name]) for name in fused}
-    found = kernels_of(["conv1", "relu1", "conv2", "y"], [""] * 4, compiler, exported, tmp_path)
-    assert found == apart | {frozenset(["conv2"]), frozenset(["y"])}
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["/a/Conv", "/a/Relu", "/b/Conv", "/Softmax"],  # PyTorch's exporter by traces
-        ["net/a/Conv2D", "net/a/Relu", "net/b/Conv2D", "net/Softmax"],  # tf2onnx
-    ],
-)
-@pytest.mark.parametrize("compiler", ["onnxruntime", "openvino", "tvm"])
-def test_kernels_of_a_file_whose_names_have_slashes_are_told_apart(
-    names: list[str], compiler: str, exported: Export, tmp_path: Path
-) -> None:
-    suffix = "_output_0" if names[0].startswith("/") else ":0"
-    found = kernels_of([f"{name}{suffix}" for name in names], names, compiler, exported, tmp_path)
-    assert found == {frozenset(names[:2]), frozenset(names[2:3]), frozenset(names[3:])}
-
-
-def kernels_of(
-    values: list[str], names: list[str], compiler: str, exported: Export, folder: Path
-) -> set[frozenset[str]]:
-    """Return the operations of each kernel of two convolutions, the first with a ReLU, and a softmax.
-
-    Args:
-        values: names of the results of the four operations.
-        names: names of the operations.
-    """
-    require(compiler)
-    operators = [("Conv", "w1"), ("Relu", ""), ("Conv", "w2"), ("Softmax", "")]
-    made = []
-    for (operator, weight), before, result, name in zip(operators, ["x", *values], values, names, strict=False):
-        attributes: Any = {"Conv": {"pads": [1, 1, 1, 1]}, "Softmax": {"axis": 1}}.get(operator, {})
-        made.append(helper.make_node(operator, [before, weight][: 1 + bool(weight)], [result], name, **attributes))
-    output = value(values[-1], None)
-    onnx.save(
-        model(made, [value("x", [1, 3, 16, 16])], [output], w1=weights(8, 3, 3, 3), w2=weights(8, 8, 3, 3)),
-        folder / "net.onnx",
-    )
-    case = Case(workload=str(folder / "net.onnx"), compiler=compiler, batch_size=1)
-    artifact, resolved = exported(case), compilers.resolve(compiler)
-    (compiled := folder / "compiled").mkdir()
-    resolved.compile(artifact, CPU, compiled)
-    with closing(profiling.instrument(compiler, resolved, artifact, CPU, compiled)) as profiled:
-        return {frozenset(kernel.nodes) for kernel in profiled.profile(2) if not kernel.layout}
+def test_the_operations_of_a_program_are_those_that_are_read_back(tmp_path: Path) -> None:
+    """They are noted when it is exported, and kernels name those of the program that a compiler read."""
+    artifact = export(Case(workload="mha", compiler="identity", batch_size=1, depth=2, width=16), tmp_path)
+    graph = program.load(artifact).graph
+    assert [node.name for node in nodes(artifact)] == [node.name for node in graph.nodes if node.op == "call_function"]

@@ -1,14 +1,16 @@
-"""Read the operations of what was compiled, with the modules that they belong to."""
+"""The operations of a program or an ONNX file, with the modules that they belong to.
+
+Those of a program are noted when it is exported: PyTorch takes seconds to read a program back.
+"""
 
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
+import json
 from typing import TYPE_CHECKING, Any
 
-from pytest_ngraph.compilers import program
-from pytest_ngraph.explain.profile import Node
-from pytest_ngraph.workloads.export import FLATTENED
+from pytest_ngraph.artifact import Artifact, Node
+from pytest_ngraph.workloads.flat import FLATTENED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
     import torch
 
-    from pytest_ngraph.artifact import Artifact
-
+NOTED = "nodes.json"
+"""File in the folder of an artifact that has the operations of its program."""
 WRAPPER = FLATTENED.removesuffix(".")
 SCOPES = "pkg.torch.onnx.name_scopes"
 """Key of a node's property in which PyTorch's exporter notes its modules, the outermost first, and its own name."""
@@ -33,7 +35,12 @@ def nodes(artifact: Artifact) -> list[Node]:
         return of_onnx(artifact.onnx)
     if artifact.program is None:
         return []
-    return _of_program(artifact.program, artifact.digest, artifact.quantized, artifact.operators)
+    return [Node.from_dict(each) for each in json.loads((artifact.folder / NOTED).read_bytes())]
+
+
+def note(program: torch.export.ExportedProgram, folder: Path) -> None:
+    """Write the operations of a program into the folder of its artifact, where `nodes` finds them."""
+    (folder / NOTED).write_text(json.dumps([node.to_dict() for node in _of_program(program)]))
 
 
 def source(node: torch.fx.Node) -> str:
@@ -60,11 +67,8 @@ def without_wrapper(paths: list[str]) -> list[str]:
     return paths
 
 
-@lru_cache(maxsize=1)
-def _of_program(file: Path, digest: str, quantized: bool, operators: tuple[str, ...]) -> list[Node]:
-    del digest  # it is an argument because folders are used again
-    loaded = program.read(file, quantized=quantized, operators=operators)
-    operations = [node for node in loaded.graph.nodes if node.op == "call_function"]
+def _of_program(program: torch.export.ExportedProgram) -> list[Node]:
+    operations = [node for node in program.graph.nodes if node.op == "call_function"]
     names = {node.name for node in operations}
     paths = without_wrapper([module_of(node) for node in operations])
     return [
@@ -75,14 +79,14 @@ def _of_program(file: Path, digest: str, quantized: bool, operators: tuple[str, 
             type=_type(node.meta.get("val")),
             shape=_shape(node.meta.get("val")),
             attributes=", ".join(_attributes(node)),
-            inputs=tuple(each.name for each in node.all_input_nodes if each.name in names or _is_input(loaded, each)),
+            inputs=tuple(each.name for each in node.all_input_nodes if each.name in names or _is_input(program, each)),
         )
         for node, path in zip(operations, paths, strict=True)
     ]
 
 
-def _is_input(loaded: torch.export.ExportedProgram, node: torch.fx.Node) -> bool:
-    return node.name in loaded.graph_signature.user_inputs
+def _is_input(program: torch.export.ExportedProgram, node: torch.fx.Node) -> bool:
+    return node.name in program.graph_signature.user_inputs
 
 
 def _operator(target: Any) -> str:
