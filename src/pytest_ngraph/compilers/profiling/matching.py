@@ -140,10 +140,13 @@ class _Matching:
             for other in inputs:
                 self._readers[other].add(name)
         self._order = {name: index for index, name in enumerate(known)}
-        self._reached: dict[str, set[str]] = {}
+        self._bits = {name: 1 << index for name, index in self._order.items()}
+        self._reached: dict[str, int] = {}  # as bits: where each kernel reads all before it, sets take seconds
         for name in reversed(list(self._readers)):
-            further = (self._reached.get(reader, set()) for reader in self._readers[name])
-            self._reached[name] = {name}.union(self._readers[name], *further)
+            reached = self._bits[name]
+            for reader in self._readers[name]:
+                reached |= self._bits[reader] | self._reached.get(reader, 0)
+            self._reached[name] = reached
         begins = {node.name for node in nodes if begins_kernel(node)}
         self._empty = {name for name, each in known.items() if not each.nodes}
         self._begun = {kernel for name, kernels in self._of.items() if name in begins for kernel in kernels}
@@ -166,12 +169,13 @@ class _Matching:
     def _kernel_for(self, node: Node, above: set[str], below: set[str]) -> str | None:
         """Return the kernel that an operation belongs to, by the kernels that compute what is above and below it."""
         near = {reader for kernel in above for reader in self._readers[kernel]} if above else set(self._inputs)
+        to_reach = sum(self._bits[kernel] for kernel in below)
         fitting = [
             kernel
             for kernel in above | near
             if not self._known[kernel].whole
             and above <= self._inputs[kernel] | {kernel}
-            and below <= self._reached[kernel]
+            and to_reach & ~self._reached[kernel] == 0
         ]
         if not fitting:
             return None
