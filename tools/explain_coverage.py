@@ -28,7 +28,7 @@ from pytest_ngraph.record import Phase, Record
 from pytest_ngraph.settings import Settings
 from pytest_ngraph.system.files import compiled_folder
 
-BRIEFLY = ("--batch-size=1", "--ngraph-budget=0.3")
+BRIEFLY = ("--batch-size=1", "--ngraph-budget=0.01")
 PAGE = markdown_output.ROOT / "docs" / "explain.md"
 SECTION = "coverage of explanations"
 
