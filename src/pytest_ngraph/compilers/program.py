@@ -12,19 +12,26 @@ from pytest_ngraph.workloads.onnx import values as onnx_values
 from pytest_ngraph.workloads.tensors import cast, flatten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
     import torch
 
     from pytest_ngraph.artifact import Artifact, Target
 
-__all__ = ["file", "flatten", "import_operators", "inputs", "load", "onnx_file", "precision", "read", "untraceable"]
+__all__ = ["file", "flatten", "import_operators", "inputs", "load", "onnx_file", "precision", "untraceable"]
 
 
 def load(artifact: Artifact) -> torch.export.ExportedProgram:
     """Return the exported program, on the CPU. Its `module()` takes `inputs(artifact)`. Raises as `file` does."""
-    return read(file(artifact), quantized=artifact.quantized, operators=artifact.operators)
+    import torch
+
+    path = file(artifact)
+    import_operators(artifact.operators)
+    if artifact.quantized:
+        import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
+    with converting():
+        return torch.export.load(path)
 
 
 def file(artifact: Artifact) -> Path:
@@ -56,17 +63,6 @@ def untraceable(artifact: Artifact, reason: str) -> Unsupported:
 
 def _refusal(artifact: Artifact) -> str:
     return f"torch.export refuses {artifact.case.workload}: {artifact.export_error}"
-
-
-def read(path: Path, *, quantized: bool, operators: Sequence[str]) -> torch.export.ExportedProgram:
-    """Return the exported program in a file. `quantized` and `operators` are as in `Artifact`."""
-    import torch
-
-    import_operators(operators)
-    if quantized:
-        import torch.ao.quantization.fx._decomposed  # the operators of what PT2E quantizes
-    with converting():
-        return torch.export.load(path)
 
 
 def import_operators(modules: Iterable[str]) -> None:
