@@ -4,8 +4,8 @@ A `Case` enters; an `Artifact` leaves, written into a folder: the exported progr
 reference outputs of eager PyTorch. Each kind of workload is a `Family` with a file of its own (`blocks`, `imported`,
 `timm`, `torchvision`) or a folder (`hugging_face/`, `onnx/`), found by entry points (group `pytest_ngraph.workloads`),
 built-ins included. What users' modules take and return is nested; `structure.py` finds the tensors in it, and `flat.py`
-makes of it what compilers take. `verify.py` compares a compiled model's outputs with the reference. Open `export.py`
-first.
+makes of it what compilers take. `nodes.py` lists the operations of a program with their modules, for profiles.
+`verify.py` compares a compiled model's outputs with the reference. Open `export.py` first.
 """
 
 from __future__ import annotations
