@@ -2,8 +2,8 @@
 
 In: what `compile` wrote, the artifact and the target. Out: a `ProfiledModel`, whose `profile` returns kernels
 (`explain/profile.py`), with the program's operations that went into each. Nothing of this runs where nobody asks. Each
-library has a file; open `openvino.py` first. `nodes.py` reads the operations, `matching.py` finds those that a library
-does not name.
+library has a file; open `openvino.py` first. `workloads/nodes.py` has the operations, `matching.py` finds those that a
+library does not name.
 """
 
 from __future__ import annotations
