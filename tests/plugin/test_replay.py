@@ -43,4 +43,5 @@ def test_a_test_keeps_no_samples_beside_its_statistics() -> None:
     assert all(read)
     assert len(read) == len(samples) > 1
     gc.collect()
-    assert [each for each in gc.get_objects() if each == samples and each is not samples] == []
+    lists = [each for each in gc.get_objects() if type(each) is list]  # others compare as they like: arrays, mocks
+    assert [each for each in lists if len(each) == len(samples) and each is not samples and each == samples] == []
